@@ -57,6 +57,12 @@ soak: .venv/.browser ## run the long tests (memory, endurance) that `make test` 
 bench: .venv/.browser ## list the benchmarks, or run one: make bench NAME=startup JSON=1 ARGS=…
 	@.venv/bin/python -m benchmarks $(or $(NAME),--help) $(if $(NAME),$(ARGS) $(if $(JSON),--json))
 
+.PHONY: docs
+docs: .venv/.packages .venv/docs/.packages ## write docs/reference from the program, and build the docs site in out/docs
+	@.venv/bin/python docs/tools/reference.py
+	@NO_MKDOCS_2_WARNING=1 .venv/docs/bin/mkdocs build --quiet
+	@echo "out/docs/index.html"
+
 ## Set it up -------------------------------------------------------------------------------------------
 
 .PHONY: browser
@@ -67,8 +73,10 @@ browser: .venv/.browser ## make .venv and find or install a browser, without run
 lock: ## choose the newest allowed packages anew and write requirements.lock (needs uv)
 	@command -v uv >/dev/null || { echo "make lock needs uv: https://docs.astral.sh/uv/"; exit 1; }
 	@uv lock --quiet --upgrade
-	@uv export --quiet --locked --all-groups --no-emit-project --no-header --no-annotate \
+	@uv export --quiet --locked --group dev --no-emit-project --no-header --no-annotate \
 		--format requirements-txt --output-file requirements.lock
+	@uv export --quiet --locked --only-group docs --no-header --no-annotate \
+		--format requirements-txt --output-file requirements-docs.lock
 
 .venv/.made:
 	@$(FIND_PYTHON); \
@@ -84,6 +92,11 @@ lock: ## choose the newest allowed packages anew and write requirements.lock (ne
 	@echo "Installing the locked packages into .venv …"
 	@.venv/bin/python -m pip install -qq --disable-pip-version-check --require-hashes -r requirements.lock
 	@.venv/bin/python -m pip install -qq --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+.venv/docs/.packages: .venv/.made requirements-docs.lock
+	@.venv/bin/python -m venv .venv/docs
+	@.venv/docs/bin/python -m pip install -qq --disable-pip-version-check --require-hashes -r requirements-docs.lock
 	@touch $@
 
 .venv/.browser: .venv/.packages

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from monitor.services.dispatch import DeliveryDispatcher
     from monitor.services.doctor import Doctor
     from monitor.services.drafts import BriefingDraftService, ExportService, KeptBriefingService
+    from monitor.services.embeddings import EmbeddingService
     from monitor.services.erasure import ErasureService
     from monitor.services.evaluation import EvaluationService
     from monitor.services.events import EventStreamService
@@ -179,6 +180,7 @@ class App:
         return loaders
 
     models: "_Part[ModelService]" = _Part("services.models.ModelService")
+    embeddings: "_Part[EmbeddingService]" = _Part("services.embeddings.EmbeddingService")
 
     @cached_property
     def files(self) -> "FileStorage":
@@ -203,12 +205,14 @@ class App:
     @cached_property
     def archive_search(self) -> "ArchiveSearch":
         from monitor.search.backends.archive import ArchiveSearch
+        from monitor.search.meaning import MeaningSearch
 
         def score(relevance: float, day: dt.date, url: str) -> float:
             today = self.clock.now().date()
             return self.scoring().score_with_relevance(relevance, url=url, published_on=day, today=today).final
 
-        return ArchiveSearch(fulltext=self.store.fulltext, score_item=score)
+        meaning = MeaningSearch(vectors=self.store.vectors, embed_query=self.embeddings.embed_query)
+        return ArchiveSearch(fulltext=self.store.fulltext, score_item=score, meaning=meaning)
 
     @cached_property
     def backends(self) -> "SearchBackends":
@@ -478,7 +482,11 @@ async def open_service(settings: Settings, *, worker: bool, scheduler: bool) -> 
         retention, scrub = (app.retention, app.scrub) if scheduler else (None, None)
         await stack.enter_async_context(
             run_housekeeping(
-                app.settings_service, close_unused=app.loaders.close_unused, retention=retention, scrub=scrub
+                app.settings_service,
+                close_unused=app.loaders.close_unused,
+                retention=retention,
+                scrub=scrub,
+                embeddings=app.embeddings if worker else None,
             )
         )
         yield app

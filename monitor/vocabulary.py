@@ -64,7 +64,7 @@ class Visibility(StrEnum):
 
 
 class Phase(StrEnum):
-    """What a model is asked for: the four phases of a sweep, the four steps of a research, and second readings."""
+    """What a model is asked for: the phases of a sweep, the steps of a research, second readings, and vectors."""
 
     NAVIGATE = "navigate"
     CRAWL = "crawl"
@@ -75,6 +75,7 @@ class Phase(StrEnum):
     MODELING = "modeling"
     REPORT = "report"
     VERIFY = "verify"
+    EMBED = "embed"
 
 
 SWEEP_PHASES = (Phase.NAVIGATE, Phase.CRAWL, Phase.SUMMARISE, Phase.RANK)
@@ -262,6 +263,26 @@ class SavedBy(StrEnum):
 
     AGENT = "agent"
     RULE = "rule"
+
+
+class MarkAction(StrEnum):
+    """What a person does with an item of a list; all but hiding is theirs alone."""
+
+    READ = "read"
+    UNREAD = "unread"
+    LATER = "later"
+    NOT_LATER = "not_later"
+    STAR = "star"
+    UNSTAR = "unstar"
+    HIDE = "hide"
+    UNHIDE = "unhide"
+
+
+class ItemOrder(StrEnum):
+    """How a list of items is sorted: by publication, or by tier and then by publication."""
+
+    NEWEST = "newest"
+    IMPORTANCE = "importance"
 
 
 class RankDirection(StrEnum):

@@ -59,20 +59,34 @@ def build_good_reply(conversation: Conversation) -> ScriptedReply:
     match conversation.task:
         case PromptTask.NAVIGATE:
             return ScriptedReply(dump_json(find_sections(conversation.question)))
+        case PromptTask.OVERVIEW | PromptTask.SUMMARY as task:
+            write = write_overview if task is PromptTask.OVERVIEW else summarise_page
+            return ScriptedReply(write(conversation.question))
         case PromptTask.RANK:
             return ScriptedReply(dump_json(rank_items(conversation.question)))
-        case PromptTask.OVERVIEW:
-            return ScriptedReply(write_overview(conversation.question))
         case PromptTask.HEADLINES:
             return ScriptedReply(dump_json(write_headlines(conversation.question)))
-        case PromptTask.SUMMARY:
-            return ScriptedReply(summarise_page(conversation.question))
         case PromptTask.VERIFY:
             return ScriptedReply(dump_json(review_sentences(conversation.parse_fences()["CHECK"])))
+        case PromptTask.TRIAL:
+            return _build_trial_reply(conversation)
         case PromptTask.SECTION:
             return _build_section_reply(conversation)
         case _:
             return _build_general_reply(conversation)
+
+
+def _build_trial_reply(conversation: Conversation) -> ScriptedReply:
+    """What the questions of a trial ask for, each of which says it."""
+    question, results = conversation.question, [turn.content for turn in conversation.turns if turn.role == "tool"]
+    if results and (number := re.search(r"\d+", results[-1])):
+        return ScriptedReply(number.group())
+    if conversation.tools and (name := re.search(r"'(\w+)'", question)):
+        return ScriptedReply(calls=(ScriptedToolCall("look_up", {"name": name.group(1), "year": None}),))
+    if (wanted := re.search(r"\{.*\}", question)) is not None:
+        return ScriptedReply(wanted.group())
+    word = re.match(r"The word is (\w+)", question)
+    return ScriptedReply(word.group(1) if word else "A ministry publishes a draft. Everybody may comment on it.")
 
 
 def find_sections(text: str) -> list[dict[str, str]]:

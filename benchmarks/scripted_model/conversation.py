@@ -4,7 +4,8 @@ What a request asks for is told by its shape: tools mean a crawl agent (`downloa
 fence around a question one of the tasks of a research (which one, the other fences tell), a `[{"name": …}]` in the
 question navigation, a fence of items an overview, or with JSON lines on headlines, one of sentences to check a second
 reading, lines
-`[0] [type] date | title` ranking, anything else a summary.
+`[0] [type] date | title` ranking, a tool `look_up` or the beginning of its questions a trial of the model, anything
+else a summary.
 """
 
 import json
@@ -38,6 +39,7 @@ class PromptTask(StrEnum):
     BLUEPRINT = "blueprint"
     REPORT = "report"
     REWRITE = "rewrite"
+    TRIAL = "trial"
 
 
 RESEARCH_FENCES = (
@@ -54,6 +56,9 @@ RESEARCH_FENCES = (
 
 RESEARCH_TASKS = frozenset(task for task, _ in RESEARCH_FENCES)
 SEARCH_TASKS = frozenset({PromptTask.FIRST_SEARCH, PromptTask.REFLECTION})
+
+TRIAL_QUESTIONS = ("Say in two sentences what", "Answer with one JSON object", "The word is ")
+"""How the questions begin by which `monitor doctor` tries a model."""
 
 _FENCE = re.compile(r"^<<<([A-Z]+)[ \t]*$(.*?)^\1>>>[ \t]*$", re.MULTILINE | re.DOTALL)
 
@@ -91,6 +96,8 @@ class Conversation:
 
     @property
     def task(self) -> PromptTask:
+        if "look_up" in self.tools or self.question.startswith(TRIAL_QUESTIONS):
+            return PromptTask.TRIAL
         if self.tools:
             return PromptTask.GENERAL if "download_file" in self.tools else PromptTask.SECTION
         if (research := self._find_research_task()) is not None:

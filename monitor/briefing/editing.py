@@ -3,18 +3,21 @@
 The briefing as it was composed is never altered; it is shown through an edit, so that no word of an item can be.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from pydantic import BaseModel, Field
 
 from monitor.briefing.compose import (
+    LOWEST_TIER,
     AnalystNote,
     Briefing,
+    BriefingDeadline,
     BriefingItem,
     GroupBy,
     MoreItem,
     Theme,
+    build_themes,
     choose_headlines,
     drop_gaps,
 )
@@ -37,6 +40,13 @@ class ItemEdit(BaseModel):
     note: AnalystNote | None = None
 
 
+class AddedItems(BaseModel):
+    """Items that were put into a briefing by hand, each as it was then, and the days that they state."""
+
+    items: list[BriefingItem] = Field(default_factory=list)
+    deadlines: list[BriefingDeadline] = Field(default_factory=list)
+
+
 class BriefingEdit(BaseModel):
     """All that was decided by hand; `items` stand in their order, those that are left out too."""
 
@@ -46,6 +56,7 @@ class BriefingEdit(BaseModel):
     has_overview: bool = True
     include_gaps: bool = True
     items: list[ItemEdit] = Field(default_factory=list)
+    added: AddedItems = Field(default_factory=AddedItems)
 
 
 class ItemEditPatch(BaseModel):
@@ -85,6 +96,7 @@ def apply_edit(composed: Briefing, edit: BriefingEdit, *, by: str | None) -> Bri
 
     A sentence of the overview goes if it rests on an item that was left out, or if none of its items is shown in full.
     """
+    composed = include_added(composed, edit)
     whole = _index_by_id(composed)
     shown = [(whole[item.id], item.note) for item in edit.items if item.standing == "top" and item.id in whole]
     rest = [(whole[entry.id], entry.note) for entry in edit.items if entry.standing == "more" and entry.id in whole]
@@ -121,6 +133,58 @@ def apply_edit(composed: Briefing, edit: BriefingEdit, *, by: str | None) -> Bri
         }
     )
     return shown_briefing if edit.include_gaps else drop_gaps(shown_briefing)
+
+
+def include_added(composed: Briefing, edit: BriefingEdit) -> Briefing:
+    """Return the briefing with the items that its edit added, as if they had been composed with it."""
+    if not edit.added.items:
+        return composed
+    items = [*composed.items, *edit.added.items]
+    deadlines = sorted(
+        [*composed.deadlines, *edit.added.deadlines], key=lambda deadline: (deadline.day, deadline.item, deadline.kind)
+    )
+    return composed.model_copy(update={"items": items, "deadlines": deadlines, "themes": build_themes(items)})
+
+
+def add_items(composed: Briefing, edit: BriefingEdit, more: Briefing) -> BriefingEdit:
+    """Return the edit with the items of another briefing, each before the first one of a lower tier.
+
+    An item that was left out is shown in full again; one that is shown stays where it is.
+    """
+    known = _index_by_id(include_added(composed, edit))
+    new = [item for item in more.items if item.id not in known]
+    added = AddedItems(
+        items=[*edit.added.items, *new],
+        deadlines=[*edit.added.deadlines, *(day for day in more.deadlines if day.item not in known)],
+    )
+    wanted = {item.id for item in more.items if item.id is not None}
+    stays = [item for item in edit.items if item.id not in wanted or item.standing != "out"]
+    whole = known | {item.id: item for item in new if item.id is not None}
+    for item in more.items:
+        if item.id is not None and all(entry.id != item.id for entry in stays):
+            stays.insert(_find_place(stays, whole, item), ItemEdit(id=item.id))
+    return arrange_items(composed, edit.model_copy(update={"items": stays, "added": added}))
+
+
+def remove_items(composed: Briefing, edit: BriefingEdit, item_ids: Sequence[int]) -> BriefingEdit:
+    """Return the edit without these items: those that were added go, the others are left out."""
+    gone = set(item_ids)
+    added = AddedItems(
+        items=[item for item in edit.added.items if item.id not in gone],
+        deadlines=[day for day in edit.added.deadlines if day.item not in gone],
+    )
+    items = [item.model_copy(update={"standing": "out"}) if item.id in gone else item for item in edit.items]
+    return arrange_items(composed, edit.model_copy(update={"items": items, "added": added}))
+
+
+def _find_place(entries: Sequence[ItemEdit], whole: Mapping[int, BriefingItem], item: BriefingItem) -> int:
+    tier = item.tier or LOWEST_TIER
+    lower = (
+        place
+        for place, entry in enumerate(entries)
+        if entry.standing != "top" or (entry.id in whole and (whole[entry.id].tier or LOWEST_TIER) > tier)
+    )
+    return next(lower, len(entries))
 
 
 def _select_themes(themes: Sequence[Theme], items: Sequence[BriefingItem]) -> list[Theme]:
@@ -180,7 +244,7 @@ def arrange_items(composed: Briefing, edit: BriefingEdit) -> BriefingEdit:
 
     Items that it does not name follow the others that are shown in full; those of other briefings go.
     """
-    whole = _index_by_id(composed)
+    whole = _index_by_id(include_added(composed, edit))
     named = {item.id: item for item in edit.items if item.id in whole}
     edits = [*named.values(), *(ItemEdit(id=item_id) for item_id in whole if item_id not in named)]
     placements: tuple[ItemPlacement, ...] = ("top", "more", "out")

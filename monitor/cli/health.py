@@ -31,7 +31,7 @@ def doctor(as_json: JsonOption = False) -> None:
 
 
 def health(
-    source: Annotated[list[str] | None, typer.Argument(metavar="[SOURCE]…", help="Names of sources.")] = None,
+    source: Annotated[list[str] | None, typer.Argument(metavar="SOURCE", help="Names of sources.")] = None,
     past: Annotated[bool, typer.Option("--past", help="Alarms that are over, too.")] = False,
     as_json: JsonOption = False,
 ) -> None:

@@ -112,15 +112,18 @@ class _LocalizedFormatter(HelpFormatter):
             if cell_len(term) > width - col_spacing:
                 self._write_lines([indent + term])
                 begin = rest
-            self._write_lines(wrap_text(self._translate_notes(text), self.width, first=begin, rest=rest))
+            self._write_lines(wrap_text(translate_notes(self.language, text), self.width, first=begin, rest=rest))
 
     def _write_lines(self, lines: Sequence[str]) -> None:
         self.write("".join(f"{line.rstrip()}\n" for line in lines))
 
-    def _translate_notes(self, text: str) -> str:
+
+def translate_notes(language: str, text: str) -> str:
+    """Return an option's help with what Typer adds to it, as `[default: 7]`, in the language."""
+    if language != "en":
         for words in _TYPER_WORDS:
-            text = text.replace(words, translate(self.language, words))
-        return text
+            text = text.replace(words, translate(language, words))
+    return text
 
 
 def localize(command: Command, language: str) -> None:

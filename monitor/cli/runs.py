@@ -37,7 +37,7 @@ _MAX_VALUE_CHARS = 300
 
 
 def sweep(
-    source: Annotated[list[str] | None, typer.Argument(metavar="[SOURCE]…", help="Names of sources.")] = None,
+    source: Annotated[list[str] | None, typer.Argument(metavar="SOURCE", help="Names of sources.")] = None,
     every: Annotated[bool, typer.Option("--all", help="Every source that is enabled.")] = False,
     since: SinceOption = None,
     until: UntilOption = None,

@@ -358,7 +358,7 @@ def teach(
     name: Name,
     section_url: Annotated[str, typer.Argument(metavar="SECTION_URL", help="The page of the section.")],
     examples: Annotated[
-        list[str] | None, typer.Argument(metavar="[EXAMPLE]…", help="The urls of one or two entries of its list.")
+        list[str] | None, typer.Argument(metavar="EXAMPLE", help="The urls of one or two entries of its list.")
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be read, and keep nothing.")] = False,
     forget: Annotated[bool, typer.Option("--forget", help="Let the program choose the list by itself again.")] = False,

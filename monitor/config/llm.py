@@ -4,7 +4,7 @@ import os
 import re
 from typing import Any, Literal
 
-from pydantic import JsonValue, field_validator
+from pydantic import Field, JsonValue, field_validator
 from pydantic_core import PydanticCustomError
 
 from monitor.config.group import SettingsGroup, setting
@@ -43,6 +43,16 @@ ProviderName = Literal[
 class Price(SettingsGroup):
     input: float = setting(0.0, "per million prompt tokens", ge=0)
     output: float = setting(0.0, "per million completion tokens", ge=0)
+
+
+class EmbeddingSettings(SettingsGroup):
+    """The model that turns texts into vectors, by which the archive is searched for what a query means."""
+
+    model: str | None = setting(None, "the embedding model; null = search by words alone", min_length=1)
+    base_url: str | None = setting(None, "its endpoint, as https://host/v1; null = llm.base_url")
+    api_key_env: str | None = setting(None, "the environment variable that holds its key; null = llm.api_key_env")
+    dimensions: int | None = setting(None, "length of its vectors; null = the model's own", ge=32, le=8192)
+    batch_size: int | None = setting(None, "texts of one request; null = as many as the provider takes", ge=1, le=2048)
 
 
 class LlmSettings(SettingsGroup):
@@ -86,6 +96,8 @@ class LlmSettings(SettingsGroup):
     run_token_budget: int | None = setting(None, "tokens for one run; null = no limit", ge=0)
     prices: dict[str, Price] = setting({}, "money per million tokens by model, as {gpt-5: {input: 1.25, output: 10}}")
 
+    embeddings: EmbeddingSettings = Field(default_factory=EmbeddingSettings, description="vectors: search by meaning")
+
     @field_validator("thinking", mode="before")
     @classmethod
     def _read_switch(cls, thinking: Any) -> Any:
@@ -114,6 +126,16 @@ class LlmSettings(SettingsGroup):
         if not self.is_host_of_environment:
             return {}
         return {name: os.path.expandvars(text).strip() for name, text in self.extra_headers.items()}
+
+    def for_embeddings(self) -> "LlmSettings":
+        """Return the settings of the embedding model's endpoint; extra headers are for that of `llm.base_url` alone."""
+        own = self.embeddings
+        changes: dict[str, Any] = {"model": own.model or "", "models": {}}
+        if own.base_url is not None:
+            changes |= {"base_url": own.base_url, "provider": "auto", "api_version": None, "extra_headers": {}}
+        if own.api_key_env is not None:
+            changes["api_key_env"] = own.api_key_env
+        return self.model_copy(update=changes)
 
     @property
     def address(self) -> str:

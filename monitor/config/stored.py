@@ -293,9 +293,11 @@ class SecretReader:
 
 def list_secret_readers(settings: Settings) -> list[SecretReader]:
     """Return all that read keys and passwords; several may read one variable."""
-    llm, search = settings.llm, settings.search
+    llm, search, vectors = settings.llm, settings.search, settings.llm.for_embeddings()
+    has_vectors = bool(vectors.model) and (vectors.api_key_env, vectors.host) != (llm.api_key_env, llm.host)
     return [
         SecretReader(llm.api_key_env, "llm", llm.host, llm.secrets),
+        *([SecretReader(vectors.api_key_env, "llm.embeddings", vectors.host, vectors.secrets)] if has_vectors else []),
         *(
             SecretReader(variable, f"search.{service}", search.get_host(service), search.secrets)
             for service in SEARCH_SERVICES
@@ -319,7 +321,12 @@ def collect_hosts(readers: Iterable[SecretReader]) -> dict[str, frozenset[str]]:
 
 def list_service_hosts(base: Settings) -> frozenset[str]:
     """Return the services that file and environment name, as `host:port`."""
-    addresses = [base.llm.address, base.pages.browser.endpoint, *(target.url for target in base.deliver.targets)]
+    addresses = [
+        base.llm.address,
+        base.llm.embeddings.base_url,
+        base.pages.browser.endpoint,
+        *(target.url for target in base.deliver.targets),
+    ]
     addresses += [
         base.rsshub.base_url,
         base.evidence.timestamp_url,

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from monitor.db.queries.evaluation import EvaluationStore
     from monitor.db.queries.evidence import ChainStore, EvidenceFileStore, EvidenceStore
     from monitor.db.queries.history import RunHistoryQueries
-    from monitor.db.queries.items import ItemStore, MarkStore
+    from monitor.db.queries.items import ItemStore
+    from monitor.db.queries.marks import MarkStore
     from monitor.db.queries.people import AuditStore, PeopleStore, PromptStore, SettingsStore, TokenStore
     from monitor.db.queries.policies import PolicyStore
     from monitor.db.queries.research import ResearchEventStore, ResearchStore
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from monitor.db.queries.sources import SourceStore
     from monitor.db.queries.topics import TopicStore
     from monitor.db.queries.usage import SearchStore, UsageStore
+    from monitor.db.vectors import VectorStore
 
 
 T = TypeVar("T")
@@ -82,7 +84,7 @@ class Store(AbstractAsyncContextManager["Store"]):
     fulltext: "_Queries[FullTextQueries]" = _Queries("fulltext.FullTextQueries")
     policies: "_Queries[PolicyStore]" = _Queries("queries.policies.PolicyStore")
     topics: "_Queries[TopicStore]" = _Queries("queries.topics.TopicStore")
-    marks: "_Queries[MarkStore]" = _Queries("queries.items.MarkStore")
+    marks: "_Queries[MarkStore]" = _Queries("queries.marks.MarkStore")
     revisions: "_Queries[RevisionStore]" = _Queries("queries.revisions.RevisionStore")
     alarms: "_Queries[AlarmStore]" = _Queries("queries.delivery.AlarmStore")
     alerts: "_Queries[AlertStore]" = _Queries("queries.deadlines.AlertStore")
@@ -98,6 +100,7 @@ class Store(AbstractAsyncContextManager["Store"]):
     retention: "_Queries[RetentionStore]" = _Queries("maintenance.RetentionStore")
     usage: "_Queries[UsageStore]" = _Queries("queries.usage.UsageStore")
     model_endpoints: "_Queries[ModelEndpointStore]" = _Queries("queries.endpoints.ModelEndpointStore")
+    vectors: "_Queries[VectorStore]" = _Queries("vectors.VectorStore")
     searches: "_Queries[SearchStore]" = _Queries("queries.usage.SearchStore")
     settings: "_Queries[SettingsStore]" = _Queries("queries.people.SettingsStore")
     prompts: "_Queries[PromptStore]" = _Queries("queries.people.PromptStore")

@@ -116,7 +116,7 @@ class FullTextQueries(Queries):
             return FullTextPage(matches=[], stopped_at=None)
         async with self._sessions.begin_read() as session:
             await force_index(session)
-            among = await _resolve_scope(session, scope)
+            among = await resolve_scope(session, scope)
             scan = _Scan(query, scope, among, limit=limit, max_texts=max_texts, is_in_title=is_in_title)
             hits = [hit async for hit in scan.iter_hits(session, known={})]
             return FullTextPage(matches=await _load_matches(session, hits), stopped_at=scan.stopped_at)
@@ -142,7 +142,7 @@ class FullTextQueries(Queries):
             return RankedMatches(matches=[], ranked_since=None)
         async with self._sessions.begin_read() as session:
             await force_index(session)
-            among = await _resolve_scope(session, scope)
+            among = await resolve_scope(session, scope)
             for is_in_title in (True, False):
                 scan = _Scan(query, scope, among, limit=max_scored, max_texts=MAX_PAGE_TEXTS, is_in_title=is_in_title)
                 hits = [hit async for hit in scan.iter_hits(session, known=seen)]
@@ -163,7 +163,7 @@ class FullTextQueries(Queries):
         terms = [term for clause in query.clauses for term in clause.terms]
         async with self._sessions.begin_read() as session:
             await force_index(session)
-            return await count_items(session, terms, await _resolve_scope(session, scope), cap)
+            return await count_items(session, terms, await resolve_scope(session, scope), cap)
 
 
 @dataclass
@@ -256,7 +256,7 @@ async def _find_any_clauses(
     return sorted(enough, key=lambda place: (hits[place], place[1], place[0]), reverse=True)
 
 
-async def _resolve_scope(session: AsyncSession, scope: FullTextScope) -> IndexScope:
+async def resolve_scope(session: AsyncSession, scope: FullTextScope) -> IndexScope:
     beside = []
     if scope.site is not None:
         beside.append(col(Item.url).icontains(scope.site, autoescape=True))

@@ -179,7 +179,7 @@ async def build_index_scope(session: AsyncSession, wanted: ItemFilter, *beside: 
     marks = await _load_source_marks(session, words.source)
     known = {"since", "until", "after"} | ({"sources", "tags"} if marks else set())
     others = wanted.model_dump(exclude_defaults=True, exclude=known)
-    untils = [day for day in (wanted.until, wanted.after and wanted.after[0]) if day is not None]
+    untils = [day for day in (wanted.until, wanted.after and wanted.after[-2]) if day is not None]
     return IndexScope(
         conditions=[*build_conditions(wanted, words), *beside],
         source_marks=marks,

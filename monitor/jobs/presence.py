@@ -24,6 +24,7 @@ from monitor.errors import DatabaseError, MonitorError, UsageError
 from monitor.logs import get_logger
 
 if TYPE_CHECKING:
+    from monitor.services.embeddings import EmbeddingService
     from monitor.services.scrub import ScrubService
     from monitor.services.settings import SettingsService
     from monitor.services.usage import RetentionService
@@ -34,6 +35,7 @@ _SETTINGS_INTERVAL_S = 2.0
 _CLOCK_INTERVAL_S = 60.0
 _PRUNE_INTERVAL = dt.timedelta(days=1)
 _SCRUB_INTERVAL_S = 60.0
+_EMBEDDING_INTERVAL_S = 20.0
 
 
 def survive_errors(work: Work) -> Work:
@@ -82,8 +84,11 @@ async def run_housekeeping(
     close_unused: Work,
     retention: "RetentionService | None",
     scrub: "ScrubService | None" = None,
+    embeddings: "EmbeddingService | None" = None,
 ) -> AsyncIterator[None]:
     """Follow settings that another process stored; prune daily where there is `retention`, check evidence by `scrub`.
+
+    `embeddings` gives new items their vectors, in one process at a time.
 
     `close_unused` closes what only earlier settings needed. Each job runs at once and then at its interval, never
     twice at a time; to do it twice does no harm.
@@ -96,6 +101,10 @@ async def run_housekeeping(
     duties = [(_SETTINGS_INTERVAL_S, follow_settings)]
     if scrub is not None:
         duties.append((_SCRUB_INTERVAL_S, scrub.run_background))
+    if embeddings is not None:
+        duties.append(
+            (_EMBEDDING_INTERVAL_S, partial(_embed_new_items, embeddings, _build_embedding_lease(embeddings)))
+        )
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(repeat(*duties))
         if retention is not None:
@@ -140,6 +149,17 @@ async def run_daily(work: Work) -> AsyncIterator[None]:
         scheduler.shutdown()
         await asyncio.sleep(0)  # in this turn of the event loop it stops, and cancels what is running
         await asyncio.gather(*filter(None, running))
+
+
+def _build_embedding_lease(embeddings: "EmbeddingService") -> "LeaseHolder":
+    holder = secrets.token_hex(8)
+    return LeaseHolder("embeddings", holder=holder, store=embeddings.store, clock=embeddings.clock)
+
+
+async def _embed_new_items(embeddings: "EmbeddingService", lease: "LeaseHolder") -> None:
+    """Go on until every item has its vector; the lease is renewed with each portion."""
+    while await lease.acquire() and await embeddings.embed_portion():
+        pass
 
 
 async def _prune(retention: "RetentionService") -> None:

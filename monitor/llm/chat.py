@@ -78,15 +78,6 @@ class Completion(BaseModel):
     is_prompt_cut: bool = False
 
 
-class ModelTrial(BaseModel):
-    """The result of asking a model for one word; `complaint` says why no answer came."""
-
-    model: str
-    endpoint: str
-    latency_ms: int
-    complaint: str | None = None
-
-
 @dataclass(frozen=True)
 class CompletionRequest:
     """What a model is asked; `phase` and `place` say in the usage ledger what for.

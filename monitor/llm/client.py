@@ -2,9 +2,8 @@
 
 import asyncio
 import os
-import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
@@ -13,7 +12,7 @@ import openai
 from openai import AsyncOpenAI
 
 from monitor.clock import Clock
-from monitor.config.llm import LlmSettings
+from monitor.config.llm import LlmSettings, Price
 from monitor.config.stored import mask_passwords
 from monitor.db.tables.collection import ModelCall
 from monitor.errors import ModelFailed, ModelUnavailable, SettingsError, WorkFailed
@@ -21,8 +20,9 @@ from monitor.fetch.client import describe_connection_error
 from monitor.fetch.outbound import OutboundPolicy, find_error_code
 from monitor.fetch.result import FetchError
 from monitor.i18n.message import Message
-from monitor.llm.chat import ChatMessage, Completion, CompletionRequest, ModelTrial
+from monitor.llm.chat import Completion, CompletionRequest
 from monitor.llm.dialect import Attempt, Call, Dialect, EndpointFacts
+from monitor.llm.embeddings import EmbeddingAnswer, parse_embeddings
 from monitor.llm.limits import ask_context, read_pause
 from monitor.llm.providers.registry import find_provider, get_provider, recognise_answer
 from monitor.llm.refusals import is_account_empty, read_refusal, read_wait
@@ -30,7 +30,6 @@ from monitor.llm.run_model import Budget, NoteDowngrade, RunModel, ServerRequest
 from monitor.llm.streaming import StreamedCompletion, StreamInterrupted, translate_transport_errors
 from monitor.llm.wire import parse_answer
 from monitor.page import PageErrorCode
-from monitor.vocabulary import Phase
 
 _MAX_ANSWER_BYTES = 16 * 2**20
 
@@ -57,6 +56,7 @@ _MAX_STREAM_TIMEOUTS = 10
 _MAX_ATTEMPTS = 10
 """How often one question is put, each time otherwise: more is learned by the next one."""
 _MAX_PAUSE_S = 60.0
+_SMALL_BATCH = 10
 _MAX_CONTEXT_ASKS = 4
 _USUAL_PAUSE_S, _MAX_PAUSES = 5.0, 3
 
@@ -181,7 +181,7 @@ class ModelClient:
 
     async def prepare(self) -> None:
         """Ask the server how long a context its models have, where it is of a kind that says so."""
-        for model in self._list_models():
+        for model in self.list_models():
             dialect = await self._open_dialect(model)
             if self._profile.name != "generic":
                 await self._find_context(dialect)
@@ -196,53 +196,69 @@ class ModelClient:
         """The name of the profile by which requests are made."""
         return self._profile.name
 
+    @property
+    def embedding_batch(self) -> int:
+        """How many texts one request for vectors may hold; one of a provider that documents none gets few."""
+        return self._profile.embedding_batch or _SMALL_BATCH
+
     def get_dialect(self, model: str) -> Dialect:
         """Return how a model is asked, with what was learned of it so far."""
         if model not in self._dialects:
             self._dialects[model] = Dialect(model, self._profile, self._settings)
         return self._dialects[model]
 
-    async def check(self) -> Message:
-        """Ask every configured model for one word and say that they answered.
+    async def ask_once(self, model: str, request: CompletionRequest) -> Completion:
+        """Return one answer, which no run pays for; nothing that may pass is tried again.
 
         Raises `SettingsError` for a wrong key or model name, `WorkFailed` where the endpoint does not answer properly.
         """
-        for model in self._list_models():
-            await self._check_model(model)
-        return Message.of("llm.models_answered", models=self._list_models(), url=self._url)
-
-    async def probe_models(self) -> list[ModelTrial]:
-        """Ask every configured model for one word; failures are part of the result."""
-        trials = []
-        for model in self._list_models():
-            began, complaint = time.perf_counter(), None
-            try:
-                await self._check_model(model)
-            except (SettingsError, WorkFailed) as error:
-                complaint = str(error)
-            latency_ms = round((time.perf_counter() - began) * 1000)
-            trials.append(ModelTrial(model=model, endpoint=self._url, latency_ms=latency_ms, complaint=complaint))
-        return trials
-
-    async def close(self) -> None:
-        await self._client.close()
-
-    def _list_models(self) -> list[str]:
-        return sorted({self._settings.model, *self._settings.models.values()})
-
-    async def _check_model(self, model: str) -> None:
         timeout_s = min(self._settings.timeout_s, _CHECK_TIMEOUT_S)
-        question = [ChatMessage(role="user", content="Answer with the word: ready")]
-        asked = CompletionRequest(question, phase=Phase.PLAN)
-        request = ServerRequest(asked, model, self._settings.temperature, self._settings.top_p)
+        asked = ServerRequest(request, model, self._settings.temperature, self._settings.top_p)
         try:
             async with asyncio.timeout(timeout_s):
-                await self._complete(request, max_retries=0)
+                return await self._complete(asked, max_retries=0)
         except TimeoutError as error:
             raise WorkFailed("llm.server_silent", url=self._url, seconds=f"{timeout_s:g}") from error
         except ModelFailed as error:
             is_a_setting = error.outcome in {"auth", "http_404"}
             raise (SettingsError if is_a_setting else WorkFailed)(error.message) from error
+
+    async def embed(
+        self,
+        model: str,
+        texts: Sequence[str],
+        *,
+        dimensions: int | None = None,
+        max_retries: int | None = None,
+        timeout_s: float | None = None,
+    ) -> EmbeddingAnswer:
+        """Return a vector for each text, in their order; raise `ModelFailed` with its outcome."""
+        arguments: dict[str, Any] = {"dimensions": dimensions} if dimensions is not None else {}
+        retries = self._settings.max_retries if max_retries is None else max_retries
+        client = self._client.with_options(max_retries=retries)
+        try:
+            async with (
+                self._slots,
+                asyncio.timeout(min(timeout_s or self._settings.timeout_s, self._settings.timeout_s)),
+            ):
+                await self._wait_for_limit()
+                answer = await client.embeddings.with_raw_response.create(
+                    model=model, input=list(texts), encoding_format="float", **arguments
+                )
+                self._read_headers(answer.headers, None)
+                return parse_embeddings(bytes(answer.content), count=len(texts))
+        except (TimeoutError, openai.OpenAIError, FetchError) as error:
+            raise self._build_failure(model, error) from error
+
+    def find_price(self, model: str) -> Price | None:
+        return self._settings.prices.get(model)
+
+    async def close(self) -> None:
+        await self._client.close()
+
+    def list_models(self) -> list[str]:
+        """Return the models of all phases."""
+        return sorted({self._settings.model, *self._settings.models.values()})
 
     async def _open_dialect(self, model: str) -> Dialect:
         """Return how a model is asked, with what earlier processes learned of it."""

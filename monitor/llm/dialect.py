@@ -169,7 +169,7 @@ class Call:
         """Return the arguments of the next attempt."""
         thinks, says = self._may_think(), self._decide_thinking()
         sent: set[Feature] = set()
-        is_textual = bool(self.asked.tools) and self._writes_tools(thinks)
+        is_textual = self.writes_tools
         body: dict[str, Any] = {}
         if fields := self._build_thinking(says):
             body |= fields
@@ -266,6 +266,14 @@ class Call:
         return completion.model_copy(update=update)
 
     @property
+    def writes_tools(self) -> bool:
+        """Whether the tools are described in words, because model or server take no others."""
+        behaviour = self.dialect.behaviour
+        is_barred = self._may_think() and not behaviour.calls_tools_thinking
+        takes_none = not behaviour.calls_tools or is_barred or not self._takes(Feature.TOOLS)
+        return bool(self.asked.tools) and takes_none
+
+    @property
     def _facts(self) -> EndpointFacts:
         return self.dialect.facts
 
@@ -311,11 +319,6 @@ class Call:
         if says is None or not self._takes(Feature.THINKING):
             return {}
         return dict(behaviour.thinking_on if says else behaviour.thinking_off or {"enable_thinking": False})
-
-    def _writes_tools(self, thinks: bool) -> bool:
-        behaviour = self.dialect.behaviour
-        is_barred = thinks and not behaviour.calls_tools_thinking
-        return not behaviour.calls_tools or is_barred or not self._takes(Feature.TOOLS)
 
     def _build_tokens(self, sent: set[Feature]) -> dict[str, Any]:
         limit = self.dialect.answer_tokens

@@ -172,6 +172,34 @@ class BriefingService:
         await report(ComposeStage.WRITE)
         return await self._write_prose(briefing, query, texts, model, prompts)
 
+    async def compose_items(self, item_ids: Sequence[int], *, language: str) -> Briefing:
+        """Compose a briefing of these items alone, by rule, without states of sources; gone items are passed over."""
+        now = self.clock.now().astimezone(ZoneInfo(self.settings.timezone))
+        items = await self.store.items.list(ItemFilter(ids=item_ids, is_hidden=None), limit=None)
+        ids = [item.id or 0 for item in items]
+        facts = await self.store.briefing_facts.load(ids, since=now, until=now, topic=None, off_topic=0)
+        groups = [DocumentCluster(item) for item in items]
+        ranking = await rank_briefing_items(
+            items,
+            model=None,
+            language=language,
+            lifts=await self._load_rank_lifts(groups),
+            facts=facts.facts,
+            today=now.date(),
+        )
+        briefing = compose_briefing(
+            groups,
+            [],
+            ranking=ranking,
+            period=Period(since=now.date(), until=now.date()),
+            language=language,
+            top=None,
+            generated_at=now,
+            public_url=self.settings.web.public_url,
+            facts=facts,
+        )
+        return mark_unchecked(briefing, await self.store.evidence.load_unchecked(ids))
+
     async def _write_prose(
         self,
         briefing: Briefing,

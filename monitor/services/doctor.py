@@ -43,7 +43,8 @@ Finding = str | Message
 Check = Callable[[Settings], Finding]
 """Raises a `MonitorError` that says what is wrong."""
 
-AsyncCheck = Callable[[Settings], Awaitable[Finding]]
+AsyncCheck = Callable[[Settings], Awaitable["Finding | DoctorFinding"]]
+"""The same, for what takes time; one that only warns gives the whole finding."""
 
 
 class DoctorFinding(MessageModel):
@@ -77,16 +78,42 @@ def check_browser(settings: Settings) -> Finding:
     return str(find_browser(settings.pages.browser))
 
 
-async def check_model(settings: Settings) -> Message:
+async def check_model(settings: Settings) -> "Finding | DoctorFinding":
+    """Try every configured model; what one cannot do is a warning, for the rules do it."""
     if not settings.llm.is_on:
         return Message("doctor.model_off")
     from monitor.llm.client import ModelClient  # its library takes a second to import
+    from monitor.llm.examination import examine_models
 
     client = ModelClient(settings.llm, OutboundPolicy(settings.network))
     try:
-        return await client.check()
+        trials = await examine_models(client)
     finally:
         await client.close()
+    if refused := next((trial.complaint for trial in trials if trial.complaint is not None), None):
+        return _build_finding("model", "fail", refused)
+    message = _join(
+        [
+            Message.of("doctor.model", model=trial.model, verdict=trial.verdict, findings=_join(trial.findings))
+            for trial in trials
+        ]
+    )
+    return _build_finding("model", "warn" if any(trial.goes_by_rule for trial in trials) else "ok", message)
+
+
+async def check_embeddings(settings: Settings) -> Message:
+    """Ask the embedding model, where one is set, for the vector of one word."""
+    own = settings.llm.embeddings
+    if own.model is None:
+        return Message("doctor.embeddings_off")
+    from monitor.llm.client import ModelClient
+
+    client = ModelClient(settings.llm.for_embeddings(), OutboundPolicy(settings.network))
+    try:
+        answer = await client.embed(own.model, ["ready"], dimensions=own.dimensions, max_retries=0, timeout_s=30)
+    finally:
+        await client.close()
+    return Message.of("doctor.embeddings", model=own.model, length=len(answer.vectors[0].values))
 
 
 def check_delivery(settings: Settings) -> Finding:
@@ -169,6 +196,9 @@ class Doctor:
             stored,
             self._check_browser(settings),
             model,
+            await _run_async_check("embeddings", check_embeddings, settings)
+            if is_readable
+            else _skip_check("embeddings"),
             _check_search(settings),
             *(_run_check(name, ask, settings) if is_readable else _skip_check(name) for name, ask in checks.items()),
             check_open_files(settings) if is_readable else _skip_check("files"),
@@ -224,7 +254,8 @@ def _join(messages: Sequence[Message]) -> Message:
 
 async def _run_async_check(check: str, ask: AsyncCheck, settings: Settings) -> DoctorFinding:
     try:
-        return _build_finding(check, "ok", await ask(settings))
+        found = await ask(settings)
+        return found if isinstance(found, DoctorFinding) else _build_finding(check, "ok", found)
     except MonitorError as error:
         return _build_finding(check, "fail", error.message)
 

@@ -5,7 +5,7 @@ import builtins
 import contextlib
 import datetime as dt
 import hashlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -13,7 +13,16 @@ from zoneinfo import ZoneInfo
 from pydantic import ValidationError
 
 from monitor.briefing.compose import Briefing
-from monitor.briefing.editing import BriefingEdit, BriefingEditPatch, apply_edit, create_initial_edit, update_edit
+from monitor.briefing.editing import (
+    BriefingEdit,
+    BriefingEditPatch,
+    add_items,
+    apply_edit,
+    create_initial_edit,
+    include_added,
+    remove_items,
+    update_edit,
+)
 from monitor.briefing.render import BriefingFeedItem, get_briefing_content
 from monitor.clock import Clock
 from monitor.config.model import Settings
@@ -27,12 +36,13 @@ from monitor.exports.registry import Content, export_content
 from monitor.i18n.message import Message
 from monitor.logs import get_logger
 from monitor.services.audit import Actor, AuditAction, AuditedService
-from monitor.services.briefings import BriefingQuery, BriefingService
+from monitor.services.briefings import MAX_EDITABLE_ITEMS, BriefingQuery, BriefingService
 from monitor.vocabulary import Role
 
 _KEPT_FOR = dt.timedelta(days=30)  # since somebody last had it composed
 _STALE_AFTER = dt.timedelta(minutes=1)  # without a sign of life a composing was interrupted
 _SIGN_OF_LIFE_S = 15.0
+_MAX_COLLECTED_ITEMS = 200  # that are shown in full of a briefing that began empty
 _MAX_NEW_ITEMS = 200  # that are counted since a briefing was composed
 _log = get_logger("briefings")
 
@@ -227,6 +237,11 @@ class BriefingDraft:
     edit: BriefingEdit
 
     @property
+    def whole(self) -> Briefing:
+        """All items in full: those that were composed, and those that were added."""
+        return include_added(self.composed, self.edit)
+
+    @property
     def briefing(self) -> Briefing:
         return apply_edit(self.composed, self.edit, by=self.row.edited_by)
 
@@ -242,12 +257,22 @@ class BriefingDraftService(AuditedService):
         composed = seen.briefing if seen is not None and seen.composed_at == composed_at else None
         if composed is None:
             composed = await self.kept.briefings.compose(query, include_all=True)
+        return await self._store(composed, query, by=by)
+
+    async def _store(self, composed: Briefing, query: BriefingQuery, *, by: Actor) -> BriefingDraft:
         saved = await asyncio.to_thread(_build_saved_briefing, composed, query, by=by.name, at=self.clock.now())
         async with self.store.transaction():
             row = await self.store.briefings.add(saved)
             subject = format_subject(row.id or 0, row.title)
             await self.record(by, AuditAction.BRIEFING_SAVE, subject, query=row.query)
         return await asyncio.to_thread(_parse_draft, row)
+
+    async def start(self, *, language: str, by: Actor) -> BriefingDraft:
+        """Save a briefing without items, to which some are added by hand."""
+        by.require(Role.EDITOR)
+        composed = await self.kept.briefings.compose_items([], language=language)
+        query = BriefingQuery(day=composed.period.until, language=language, top=_MAX_COLLECTED_ITEMS)
+        return await self._store(composed, query, by=by)
 
     async def get(self, briefing_id: int) -> BriefingDraft:
         saved = await self.store.briefings.get(briefing_id)
@@ -274,15 +299,44 @@ class BriefingDraftService(AuditedService):
 
     async def update(self, briefing_id: int, changes: BriefingEditPatch, *, version: int, by: Actor) -> BriefingDraft:
         """Edit a briefing of that version; `Conflict` where somebody edited it since, or it is archived."""
+        draft = await self._open(briefing_id, by=by)
+        if draft.row.version != version:
+            raise _build_conflict(draft)
+        edit = await asyncio.to_thread(update_edit, draft.composed, draft.edit, changes, by=by.name)
+        return await self._save_edit(draft, edit, by=by)
+
+    async def add_items(self, briefing_id: int, item_ids: Sequence[int], *, by: Actor) -> builtins.list[int]:
+        """Put items into a briefing, and return those that it did not show before; items that are gone are none.
+
+        `Conflict` where it is archived, or somebody edits it at the same moment.
+        """
+        draft = await self._open(briefing_id, by=by)
+        more = await self.kept.briefings.compose_items(item_ids, language=draft.row.language)
+        shown = draft.briefing.item_ids
+        new = [item.id for item in more.items if item.id is not None and item.id not in shown]
+        if len(draft.composed.items) + len(draft.edit.added.items) + len(new) > MAX_EDITABLE_ITEMS:
+            raise UsageError("briefing.too_many_items", limit=MAX_EDITABLE_ITEMS)
+        edit = await asyncio.to_thread(add_items, draft.composed, draft.edit, more)
+        await self._save_edit(draft, edit, by=by)
+        return new
+
+    async def remove_items(self, briefing_id: int, item_ids: Sequence[int], *, by: Actor) -> None:
+        """Take items out of a briefing; those that are not in it are passed over."""
+        draft = await self._open(briefing_id, by=by)
+        edit = await asyncio.to_thread(remove_items, draft.composed, draft.edit, item_ids)
+        await self._save_edit(draft, edit, by=by)
+
+    async def _open(self, briefing_id: int, *, by: Actor) -> BriefingDraft:
         by.require(Role.EDITOR)
         draft = await self.get(briefing_id)
         if draft.row.archived_at is not None:
             raise Conflict("briefing.archived", briefing=briefing_id)
-        if draft.row.version != version:
-            raise _build_conflict(draft)
-        edit = await asyncio.to_thread(update_edit, draft.composed, draft.edit, changes, by=by.name)
+        return draft
+
+    async def _save_edit(self, draft: BriefingDraft, edit: BriefingEdit, *, by: Actor) -> BriefingDraft:
         if edit == draft.edit:
             return draft
+        briefing_id, version = draft.row.id, draft.row.version
         shown = apply_edit(draft.composed, edit, by=by.name)
         fields = {
             "title": edit.title,

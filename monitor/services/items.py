@@ -2,26 +2,27 @@
 
 import datetime as dt
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, JsonValue
 
 from monitor.briefing.compose import ItemReference
 from monitor.briefing.item import ItemSchema, build_item_schema
 from monitor.db.database import Store
-from monitor.db.fulltext import FullTextScope, ItemKey
-from monitor.db.queries.filters import ItemFilter
+from monitor.db.fulltext import FullTextScope
+from monitor.db.queries.filters import ItemFilter, ItemOrderKey, get_order_key
 from monitor.db.queries.policies import PolicyReference
 from monitor.db.queries.topics import ItemTopic
 from monitor.db.tables.collection import Item
 from monitor.db.tables.evidence import Revision
-from monitor.db.tables.people import HiddenItem, ItemNote, RankFeedbackEntry
+from monitor.db.tables.people import ItemNote, RankFeedbackEntry, SavedView
 from monitor.db.terms import TextQuery
 from monitor.dedupe.clusters import DocumentCluster, cluster_in_workers
 from monitor.document import DocumentFacts
 from monitor.errors import NotFound, UsageError
 from monitor.evidence.differences import describe_change
+from monitor.extract.sentences import split_sentences
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
 from monitor.isolation.pool import WorkerPool
@@ -31,10 +32,12 @@ from monitor.search.backends.archive import ArchiveSearch, build_snippet
 from monitor.services.audit import Actor, AuditAction, AuditedService
 from monitor.services.briefings import check_sources
 from monitor.services.topic_form import load_topic
-from monitor.vocabulary import ItemType, RankDirection, Role, Visibility
+from monitor.vocabulary import ItemOrder, ItemType, MarkAction, PolicyStage, RankDirection, Role, Visibility
 
 MAX_NOTE_CHARS = 4000
 MAX_REASON_CHARS = 500
+MAX_MARKED_ITEMS = 200
+MAX_VIEWS, MAX_VIEW_NAME_CHARS = 20, 60
 
 
 class ItemNoteSchema(BaseModel):
@@ -64,16 +67,72 @@ class RankFeedbackSchema(BaseModel):
     at: dt.datetime
 
 
+class MarkResult(BaseModel):
+    """The items that an action changed, so that its opposite takes exactly that back."""
+
+    changed: list[int]
+
+
+class ViewSchema(BaseModel):
+    """Filters that a person keeps under a name; `filters` are the parameters of the list."""
+
+    name: str
+    filters: dict[str, JsonValue]
+
+
 @dataclass(kw_only=True)
 class MarkService(AuditedService):
-    """Keeps the marks; `NotFound` for an item that is not there. Stars are each person's own, and not recorded."""
+    """Keeps the marks. What each person alone sees (read, later, stars, views) is not recorded."""
 
-    async def star(self, item_id: int, *, by: Actor) -> None:
-        await self.store.marks.star(by.owner, item_id, at=self.clock.now())
+    async def mark(self, action: MarkAction, item_ids: Sequence[int], *, by: Actor, reason: str = "") -> MarkResult:
+        """Put a mark on items, or take it away; items that are gone are passed over.
 
-    async def unstar(self, item_id: int, *, by: Actor) -> None:
+        Hidden items are left out of lists, briefings and feeds from now on. `PermissionDenied` for a reader who hides.
+        """
+        is_hiding = action in (MarkAction.HIDE, MarkAction.UNHIDE)
+        if is_hiding:
+            by.require(Role.EDITOR)
+        reason = _check_length(reason.strip(), "reason", MAX_REASON_CHARS)
+        async with self.store.transaction():
+            before = await self.store.marks.load_hidden(item_ids) if is_hiding else {}
+            changed = await self.store.marks.mark(action, item_ids, person=by.owner, at=self.clock.now(), reason=reason)
+            for item_id in changed if is_hiding else ():
+                detail = {"after": reason} if action is MarkAction.HIDE else {"before": before[item_id].reason}
+                kind = AuditAction.ITEM_HIDE if action is MarkAction.HIDE else AuditAction.ITEM_SHOW
+                await self.record(by, kind, f"item {item_id}", **detail)
+        return MarkResult(changed=changed)
+
+    async def mark_one(self, action: MarkAction, item_id: int, *, by: Actor, reason: str = "") -> None:
+        """Like `mark`; `NotFound` where the item is gone."""
         await load_item(item_id, self.store)
-        await self.store.marks.unstar(by.owner, item_id)
+        await self.mark(action, [item_id], by=by, reason=reason)
+
+    async def hide(self, item_id: int, reason: str, *, by: Actor) -> HiddenItemSchema:
+        """Hide one item; one that is hidden already gets the new reason."""
+        await self.mark_one(MarkAction.HIDE, item_id, by=by, reason=reason)
+        hidden = await self.store.marks.load_hidden([item_id])
+        return HiddenItemSchema.model_validate(hidden[item_id], from_attributes=True)
+
+    async def mark_all_read(self, until: dt.datetime, *, by: Actor) -> None:
+        """Count all items that were first seen up to an instant as read by this person."""
+        await self.store.marks.set_read_until(by.owner, min(until, self.clock.now()))
+
+    async def list_views(self, *, by: Actor) -> list[ViewSchema]:
+        views = await self.store.marks.list_views(by.owner)
+        return [ViewSchema(name=view.name, filters=view.filters) for view in views]
+
+    async def save_view(self, name: str, filters: dict[str, JsonValue], *, by: Actor) -> ViewSchema:
+        """Keep filters under a name, in place of those that had it; `UsageError` without a name or for too many."""
+        name = _check_text(" ".join(name.split()), "view", MAX_VIEW_NAME_CHARS)
+        known = {view.name for view in await self.store.marks.list_views(by.owner)}
+        if len(known | {name}) > MAX_VIEWS:
+            raise UsageError("item.too_many_views", limit=MAX_VIEWS)
+        view = SavedView(person=by.owner, name=name, filters=filters, at=self.clock.now())
+        await self.store.marks.save_view(view)
+        return ViewSchema(name=name, filters=filters)
+
+    async def remove_view(self, name: str, *, by: Actor) -> None:
+        await self.store.marks.remove_view(by.owner, name)
 
     async def add_note(
         self, item_id: int, text: str, *, by: Actor, visibility: Visibility = Visibility.OPEN
@@ -96,25 +155,6 @@ class MarkService(AuditedService):
                 raise UsageError("item.note_of_another", person=note.person)
             await self.store.marks.remove_note(item_id, note_id)
             await self.record(by, AuditAction.ITEM_UNNOTE, f"item {item_id}", **_describe_note(note, "before"))
-
-    async def hide(self, item_id: int, reason: str, *, by: Actor) -> HiddenItemSchema:
-        """Leave an item out of lists, briefings and feeds from now on; `UsageError` without a reason."""
-        by.require(Role.EDITOR)
-        reason = _check_text(reason, "reason", MAX_REASON_CHARS)
-        hidden = HiddenItem(item_id=item_id, person=by.owner, reason=reason, at=self.clock.now())
-        async with self.store.transaction():
-            await self.store.marks.hide(hidden)
-            await self.record(by, AuditAction.ITEM_HIDE, f"item {item_id}", after=reason)
-        return HiddenItemSchema.model_validate(hidden, from_attributes=True)
-
-    async def unhide(self, item_id: int, *, by: Actor) -> None:
-        by.require(Role.EDITOR)
-        await load_item(item_id, self.store)
-        async with self.store.transaction():
-            hidden = (await self.store.marks.load_hidden([item_id])).get(item_id)
-            await self.store.marks.unhide(item_id)
-            if hidden is not None:
-                await self.record(by, AuditAction.ITEM_SHOW, f"item {item_id}", before=hidden.reason)
 
     async def set_feedback(self, item_id: int, feedback: RankDirection, *, by: Actor) -> None:
         async with self.store.transaction():
@@ -145,6 +185,10 @@ def _check_text(text: str, kind: str, max_chars: int) -> str:
     text = text.strip()
     if not text:
         raise UsageError(f"item.empty_{kind}")
+    return _check_length(text, kind, max_chars)
+
+
+def _check_length(text: str, kind: str, max_chars: int) -> str:
     if len(text) > max_chars:
         raise UsageError(f"item.long_{kind}", chars=len(text), limit=max_chars)
     return text
@@ -155,8 +199,9 @@ class ItemQuery(BaseModel):
 
     All words of `text` stand in the title, the summary or the text, what is in quotes word for word. `site`, for what
     has a text to look for, is a host whose items, and those of hosts beneath it, are meant. `section` stands in the
-    section's name; `topic` is the name or number of one that they fit; `starred_by` is a person; hidden items are left
-    out unless `is_hidden` is None (both) or True. `first_seen_since` is an instant.
+    section's name; `topic` is the name or number of one that they fit; `unread_by`, `later_by` and `starred_by` are
+    persons; hidden items are left out unless `is_hidden` is None (both) or True. `first_seen_since` is an instant.
+    A search for a text is always in the order of publication.
     """
 
     sources: Sequence[str] = ()
@@ -171,9 +216,15 @@ class ItemQuery(BaseModel):
     language: str | None = None
     topic: str | None = None
     late: bool | None = None
+    tiers: Sequence[int] = ()
+    stage: PolicyStage | None = None
+    is_changed: bool | None = None
+    unread_by: str | None = None
+    later_by: str | None = None
     starred_by: str | None = None
     is_hidden: bool | None = False
     first_seen_since: dt.datetime | None = None
+    order: ItemOrder = ItemOrder.NEWEST
 
 
 class ItemMatchSchema(ItemSchema):
@@ -183,11 +234,15 @@ class ItemMatchSchema(ItemSchema):
     snippet: str
 
 
-class ItemMatchesSchema(BaseModel):
-    """What a search found, the best first; where `ranked_since` is a day, matches before it were not all compared."""
+class ItemMatchesSchema(MessageModel):
+    """What a search found, the best first; where `ranked_since` is a day, matches before it were not all compared.
+
+    `warning` says why items were found by words alone although an embedding model is set.
+    """
 
     items: list[ItemMatchSchema]
     ranked_since: dt.date | None = None
+    warning: Message | None = None
 
 
 class RevisionSchema(MessageModel):
@@ -254,7 +309,7 @@ class ArchiveService:
             ItemMatchSchema(**build_item_schema(match.item).model_dump(), score=match.score, snippet=match.snippet)
             for match in found.items
         ]
-        return ItemMatchesSchema(items=items, ranked_since=found.ranked_since)
+        return ItemMatchesSchema(items=items, ranked_since=found.ranked_since, warning=found.warning)
 
 
 async def build_scope(item_query: ItemQuery, store: Store) -> FullTextScope:
@@ -287,6 +342,8 @@ def _build_revision_schema(revision: Revision, language: str) -> RevisionSchema:
 
 MAX_COUNT = 1000
 _MAX_SNIPPET_CHARS = 200
+_MAX_LINE_CHARS = 140
+_CLAUSE_END = re.compile(r"[，；、：]|[,;:](?=\s)")
 _MAX_RELATED_CANDIDATES = 20
 _MAX_TITLE_CHARS = 160
 _MIN_TITLE_CHARS = 6
@@ -295,11 +352,18 @@ _QUOTATION_MARKS = re.compile('["“”„‟＂]')
 
 
 class ListedItem(ItemSchema):
-    """An item in a list; `snippet` is text around the words searched for, `moved` where feedback moved its rank."""
+    """An item in a list; `moved` is where feedback moved its rank.
+
+    `snippet` is text around the words searched for, else the beginning of the summary; `line` is the first sentence of
+    the summary that is borne out, whole or up to a clause.
+    """
 
     snippet: str = ""
+    line: str = ""
     moved: RankDirection | None = None
     topics: list[ItemTopic] = Field(default_factory=list)
+    unread: bool = False
+    later: bool = False
     starred: bool = False
     hidden: bool = False
     notes: int = 0
@@ -314,7 +378,7 @@ class ItemPage(BaseModel):
 
     items: list[ListedItem]
     total: int | None = None
-    after: ItemKey | None = None
+    after: ItemOrderKey | None = None
     searched_since: dt.date | None = None
 
 
@@ -332,6 +396,8 @@ class ItemDetail(FullItemSchema, RelatedItems):
     """
 
     moved: RankDirection | None = None
+    unread: bool = False
+    later: bool = False
     starred: bool = False
     hidden: HiddenItemSchema | None = None
     notes: list[ItemNoteSchema] = Field(default_factory=list)
@@ -358,12 +424,14 @@ class ItemService:
         person: str,
         *,
         limit: int = 50,
-        after: ItemKey | None = None,
+        after: ItemOrderKey | None = None,
         count_total: bool = True,
     ) -> ItemPage:
-        """Return the items from `after` on, newest first; `UsageError` for an unknown source, bad days or no word."""
-        scope = await build_scope(item_query, self.store)
+        """Return the items from `after` on, in their order; `UsageError` for an unknown source, bad days or no word."""
         query = parse_text_query(item_query.text) if item_query.text.strip() else None
+        if query is not None:
+            item_query = item_query.model_copy(update={"order": ItemOrder.NEWEST})
+        scope = await build_scope(item_query, self.store)
         onward = FullTextScope(items=scope.items.model_copy(update={"after": after}), site=scope.site)
         counts = count_total and after is None
         total, stopped_at = None, None
@@ -379,7 +447,7 @@ class ItemService:
             items, stopped_at = [match.item for match in found.matches], found.stopped_at
             snippets = {match.item.id: build_snippet(match.body, query) for match in found.matches}
         shown = items[:limit]
-        last = (shown[-1].day, shown[-1].id or 0) if len(items) > limit else stopped_at
+        last = get_order_key(shown[-1], item_query.order) if len(items) > limit else stopped_at
         return ItemPage(
             items=await self._build_listed_items(shown, snippets, person),
             total=total,
@@ -387,11 +455,23 @@ class ItemService:
             searched_since=stopped_at and stopped_at[0],
         )
 
+    async def count(self, item_query: ItemQuery, *, cap: int) -> int:
+        """Return how many items are meant, at most `cap`; what cannot be looked for has none."""
+        try:
+            scope = await build_scope(item_query, self.store)
+            query = parse_text_query(item_query.text) if item_query.text.strip() else None
+        except UsageError:
+            return 0
+        if query is not None:
+            return await self.store.fulltext.count(query, scope, cap=cap) or 0
+        return await self.store.items.count(scope.items, cap=cap)
+
     async def get_item(self, item_id: int, person: str, *, language: str = "en") -> ItemDetail:
         """One item, whole; its changes are told in the language. `NotFound` where there is none of that number."""
         whole = await self.archive.get_item(item_id, language=language)
         item = await load_item(item_id, self.store)
         marks = self.store.marks
+        mine = await marks.load_marks(person, [item_id])
         wishes = await marks.list_feedback([item])
         own = [wish for wish in wishes if wish.item_id == item_id]
         alike = [wish for wish in wishes if wish.item_id != item_id and compute_lifts([item], [wish])[0]]
@@ -400,7 +480,9 @@ class ItemService:
         return ItemDetail(
             **whole.model_dump(),
             moved=item.moved,
-            starred=item_id in await marks.list_starred(person, [item_id]),
+            unread=item_id in mine.unread,
+            later=item_id in mine.later,
+            starred=item_id in mine.starred,
             hidden=None if hidden is None else HiddenItemSchema.model_validate(hidden, from_attributes=True),
             notes=[
                 ItemNoteSchema.model_validate(note, from_attributes=True)
@@ -426,12 +508,16 @@ class ItemService:
         ids = [item.id or 0 for item in items]
         marks = await self.store.marks.load_marks(person, ids)
         topics = await self.store.topics.list_matches(ids)
+        unchecked = await self.store.evidence.load_unchecked(ids)
         return [
             ListedItem(
                 **build_item_schema(item).model_dump(),
                 snippet=snippets.get(item.id, ""),
+                line=choose_line(item.summary, unchecked.get(item.id or 0, ())),
                 moved=item.moved,
                 topics=topics.get(item.id or 0, []),
+                unread=item.id in marks.unread,
+                later=item.id in marks.later,
                 starred=item.id in marks.starred,
                 hidden=item.id in marks.hidden,
                 notes=marks.notes.get(item.id or 0, 0),
@@ -484,6 +570,20 @@ def _build_feedback(entries: Iterable[RankFeedbackEntry]) -> list[RankFeedbackSc
     return [
         RankFeedbackSchema(item=entry.item_id, person=entry.person, wish=entry.wish, at=entry.at) for entry in entries
     ]
+
+
+def choose_line(summary: str, unchecked: Collection[str]) -> str:
+    """Return the first sentence of a summary that is not among the unchecked ones, empty where all are.
+
+    A long one ends behind its last clause that fits, so no figure and no word is cut.
+    """
+    sentences = split_sentences(" ".join(summary.split()))
+    sentence = next((text for text in sentences if text not in unchecked), "")
+    if len(sentence) <= _MAX_LINE_CHARS:
+        return sentence
+    clauses = (stop.start() for stop in _CLAUSE_END.finditer(sentence, 0, _MAX_LINE_CHARS))
+    end = max(clauses, default=sentence.find(" ", _MAX_LINE_CHARS))
+    return f"{sentence[:end]}…" if end > 0 else sentence
 
 
 def _truncate_summary(summary: str) -> str:

@@ -39,6 +39,7 @@ MAX_SESSION_AGE = dt.timedelta(days=90)
 MAX_DEVICE_AGE = dt.timedelta(days=400)  # browsers keep no cookie for longer
 FIRST_PASSWORD_LIFETIME = dt.timedelta(days=1)
 ONE_TIME_PASSWORD_LIFETIME = dt.timedelta(days=7)
+_UNREAD_AT_FIRST = dt.timedelta(days=7)  # to a new person; what was seen earlier counts as read
 _SEEN_UPDATE_INTERVAL = dt.timedelta(minutes=1)
 _FAILURE_WINDOW = dt.timedelta(minutes=15)
 _MAX_FAILURES = 5  # of a name from one network, of a known device, or of the old password in a session
@@ -307,6 +308,7 @@ class PeopleService(AuditedService):
             password_expires_at=expires_at,
             role=role,
             created_at=self.clock.now(),
+            read_until=self.clock.now() - _UNREAD_AT_FIRST,
         )
 
     async def _verify_password(

@@ -17,7 +17,7 @@ from monitor.clock import Clock
 from monitor.config.model import PagesSettings, Settings
 from monitor.db.database import Store
 from monitor.db.maintenance import ReplayItemStore, create_backup, restore_row_order
-from monitor.db.queries.items import copy_marks
+from monitor.db.queries.marks import copy_marks
 from monitor.db.queries.sections import import_source_memory
 from monitor.db.tables.collection import Item, Run, Source
 from monitor.db.tables.evidence import EvidenceRecord

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, Field
 
-from monitor.briefing.item import ItemSchema, build_item_schema
+from monitor.briefing.item import build_item_schema
 from monitor.briefing.order import rank_briefing_items
 from monitor.clock import Clock
 from monitor.config.model import Settings
@@ -32,6 +32,7 @@ from monitor.policies.calendar import DeadlineEntry
 from monitor.ranking.feedback import compute_lifts
 from monitor.services.deadlines import DeadlineQuery, DeadlineService
 from monitor.services.health import DISK_WARN_BYTES, get_free_bytes
+from monitor.services.items import ListedItem, choose_line
 from monitor.services.runtime import WorkerRegistry, has_worker
 from monitor.services.usage import list_days_until
 from monitor.vocabulary import RunStatus
@@ -84,11 +85,10 @@ class AttentionEntry(MessageModel):
     at: dt.datetime | None = None
 
 
-class NewItem(ItemSchema):
+class NewItem(ListedItem):
     """A new item. `is_fresh`: it came since the last sitting; `others` are further sources with the same title."""
 
     is_fresh: bool = False
-    starred: bool = False
     others: list[str] = Field(default_factory=list)
 
 
@@ -240,12 +240,17 @@ class TodayService:
 
     async def _build_new_items(self, found: Sequence[Item], person: str, last: dt.datetime | None) -> list[NewItem]:
         folded = merge_same_titles(found)[:MAX_SHOWN_ITEMS]
-        starred = await self.store.marks.list_starred(person, [item.id or 0 for item, _ in folded])
+        ids = [item.id or 0 for item, _ in folded]
+        marks = await self.store.marks.load_marks(person, ids)
+        unchecked = await self.store.evidence.load_unchecked(ids)
         return [
             NewItem(
                 **dict(build_item_schema(item)),
                 others=others,
-                starred=item.id in starred,
+                unread=item.id in marks.unread,
+                later=item.id in marks.later,
+                starred=item.id in marks.starred,
+                line=choose_line(item.summary, unchecked.get(item.id or 0, ())),
                 is_fresh=last is not None and item.first_seen >= last,
             )
             for item, others in folded

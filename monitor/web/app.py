@@ -5,12 +5,13 @@ import contextlib
 import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from functools import cache
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 
 import uvicorn
-from fastapi import FastAPI, Request
+from fastapi import APIRouter, FastAPI, Request
 from fastapi.staticfiles import StaticFiles
 from starlette.responses import Response
 from starlette.types import Scope
@@ -143,10 +144,7 @@ def create_web_app(app: App) -> FastAPI:
     web.state.monitor = app
     web.state.templates = templates
     add_problem_handlers(web)
-    for router in _API_ROUTERS:
-        web.include_router(router)
-    for pages in _PAGE_MODULES:
-        web.include_router(pages.router, include_in_schema=False)
+    web.router.routes.extend(_build_router().routes)
     web.mount("/static", _StaticAssets(directory=Path(__file__).parent / "ui" / "static"), name="static")
     web.add_api_route("/api/openapi.json", _get_schema, include_in_schema=False)
     web.add_middleware(BodyLimitMiddleware, refuse=_refuse_large_body)
@@ -156,6 +154,17 @@ def create_web_app(app: App) -> FastAPI:
     trusted = [ip_network(text, strict=False) for text in app.settings.web.trusted_proxies]
     web.add_middleware(ClientAddressMiddleware, trusted=trusted)
     return web
+
+
+@cache
+def _build_router() -> APIRouter:
+    """Return every route that needs no application: what FastAPI analyses on the first request is kept for the next."""
+    router = APIRouter()
+    for api in _API_ROUTERS:
+        router.include_router(api)
+    for pages in _PAGE_MODULES:
+        router.include_router(pages.router, include_in_schema=False)
+    return router
 
 
 def _refuse_large_body(request: Request) -> Response:

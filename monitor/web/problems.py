@@ -66,6 +66,11 @@ PROBLEM_RESPONSES = build_problem_responses(400, 401, 403, 404, 409, 413, 422, 4
 """What any route of the API may answer beside what it promises."""
 
 
+def find_status(kind: type[MonitorError]) -> int:
+    """Return the HTTP status that an error of this class becomes."""
+    return next((status for known, status in _STATUSES if issubclass(kind, known)), 503)
+
+
 def add_problem_handlers(web: FastAPI) -> None:
     """Answer every error with a problem, never with a trace."""
     for kind in (Problem, MonitorError, HTTPException, RequestValidationError):
@@ -133,7 +138,7 @@ def _convert_error(error: Exception) -> Problem:
         case RequestValidationError():
             return Problem(422, describe_invalid_fields(error))
         case MonitorError():
-            status = next((status for kind, status in _STATUSES if isinstance(error, kind)), 503)
+            status = find_status(type(error))
             return Problem(status, error.message, headers={"Retry-After": "10"} if status == 503 else None)
     raise error
 

@@ -12,11 +12,14 @@ from monitor.db.tables.evaluation import Evaluation, PairChoice
 from monitor.db.tables.people import (
     AuditEntry,
     HiddenItem,
+    ItemLater,
     ItemNote,
+    ItemRead,
     ItemStar,
     Person,
     RankFeedback,
     SavedBriefing,
+    SavedView,
     SignInTry,
     StoredPrompt,
     StoredSetting,
@@ -54,7 +57,8 @@ class ErasureStore(Queries, retries=False):
     async def erase_person(self, name: str) -> tuple[str, list[str]]:
         """Erase a person in one transaction; return what names them now, and the researches that were deleted.
 
-        Sessions, tokens, stars, private notes and private researches are deleted.
+        Deleted are sessions, tokens, private notes and researches, and what only the person sees: stars, views, and
+        what was read or kept for later.
         """
         async with self._sessions.begin_write() as session:
             await lock_decisions(session)
@@ -65,7 +69,8 @@ class ErasureStore(Queries, retries=False):
             await session.execute(
                 delete(ItemNote).where(col(ItemNote.person) == name, col(ItemNote.visibility) == Visibility.PRIVATE)
             )
-            await session.execute(delete(ItemStar).where(col(ItemStar.person) == name))
+            for private_table in (ItemStar, ItemRead, ItemLater, SavedView):
+                await session.execute(delete(private_table).where(col(private_table.person) == name))
             await session.execute(delete(Token).where(col(Token.created_by) == name))
             await session.execute(delete(SignInTry).where(col(SignInTry.key).endswith(f" {name}", autoescape=True)))
             await session.execute(delete(Person).where(col(Person.name) == name))

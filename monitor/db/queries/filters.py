@@ -4,19 +4,23 @@ import datetime as dt
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from pydantic import BaseModel
-from sqlalchemy import ColumnElement, Text, cast, func, or_, select, tuple_
+from sqlalchemy import ColumnElement, Text, and_, cast, func, or_, select, tuple_
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped
 from sqlmodel import SQLModel, col
 
 from monitor.db.sessions import sanitize_text
 from monitor.db.tables.collection import Item, ItemPageText, Source
-from monitor.db.tables.people import HiddenItem, ItemStar
-from monitor.db.tables.policies import TopicFit
-from monitor.vocabulary import ItemType
+from monitor.db.tables.evidence import Revision
+from monitor.db.tables.people import HiddenItem, ItemLater, ItemRead, ItemStar, Person
+from monitor.db.tables.policies import PolicyDocument, TopicFit
+from monitor.vocabulary import ItemOrder, ItemType, PolicyStage
+
+_LOWEST_TIER = 9
+"""Where items without a tier stand in the order of importance."""
 
 
 async def list_distinct_values(
@@ -35,15 +39,19 @@ _OPENING_BRACKET, _CLOSING_BRACKET = (
 )
 
 
+ItemOrderKey: TypeAlias = tuple[dt.date, int] | tuple[int, dt.date, int]
+"""Where an item stands in an order: its day and its id, behind its tier in the order of importance."""
+
+
 class ItemFilter(BaseModel):
     """Which items are meant; what is empty or None does not narrow.
 
     `sources` are names, `tags` those of the sources. One of the `keywords` has to occur in the title, the summary or
     the text. `since` and `until`, both included, are days of publication, or of first sight for an item whose date is
     unknown; `first_seen_until` is not included. `section` is a part of the section's name. A `document_number` matches
-    with brackets of any kind; `language` `zh` is every Chinese; `topic_id` is a topic that they fit. Hidden items are
-    left out unless `is_hidden` is None (both) or True (only those). `after` is the day and the id of the item before
-    the first.
+    with brackets of any kind; `language` `zh` is every Chinese; `topic_id` is a topic that they fit; `stage` is the
+    one that the document has in a policy. `unread_by`, `later_by` and `starred_by` are persons. Hidden items are left
+    out unless `is_hidden` is None (both) or True (only those). `after` is the key of the item before the first.
     """
 
     sources: Sequence[str] = ()
@@ -61,9 +69,15 @@ class ItemFilter(BaseModel):
     language: str | None = None
     topic_id: int | None = None
     late: bool | None = None
+    tiers: Sequence[int] = ()
+    stage: PolicyStage | None = None
+    is_changed: bool | None = None
+    unread_by: str | None = None
+    later_by: str | None = None
     starred_by: str | None = None
     is_hidden: bool | None = False
-    after: tuple[dt.date, int] | None = None
+    order: ItemOrder = ItemOrder.NEWEST
+    after: ItemOrderKey | None = None
 
 
 class ColumnValues(BaseModel):
@@ -99,6 +113,19 @@ def get_item_column(name: str) -> ColumnElement[Any]:
     return SQLModel.metadata.tables["item"].c[name]
 
 
+def order_items(order: ItemOrder) -> tuple[ColumnElement[Any], ...]:
+    return order_by_newest() if order is ItemOrder.NEWEST else (_get_tier(), *order_by_newest())
+
+
+def get_order_key(item: Item, order: ItemOrder) -> ItemOrderKey:
+    key = item.day, item.id or 0
+    return key if order is ItemOrder.NEWEST else (item.tier or _LOWEST_TIER, *key)
+
+
+def _get_tier() -> ColumnElement[int]:
+    return func.coalesce(col(Item.tier), _LOWEST_TIER)
+
+
 def order_by_newest() -> tuple[ColumnElement[Any], ColumnElement[Any]]:
     """The order of items by publication, or by first sight where that is unknown."""
     return col(Item.day).desc(), col(Item.id).desc()
@@ -117,15 +144,25 @@ def _iter_conditions(wanted: ItemFilter, words: ColumnValues) -> Iterator[Column
         (wanted.until, col(Item.day).__le__),
         (wanted.first_seen_since, col(Item.first_seen).__ge__),
         (wanted.first_seen_until, col(Item.first_seen).__lt__),
-        (wanted.after, tuple_(col(Item.day), col(Item.id)).__lt__),
+        (wanted.after, _is_behind),
         (wanted.ids, col(Item.id).in_),
         (wanted.run_id, col(Item.run_id).__eq__),
         (wanted.late, col(Item.late).is_),
     ]
     yield from (compare(value) for value, compare in comparisons if value is not None)
-    if wanted.starred_by is not None:
-        mine = col(ItemStar.person) == sanitize_text(wanted.starred_by)
-        yield col(Item.id).in_(select(col(ItemStar.item_id)).where(mine))
+    if wanted.tiers:
+        yield col(Item.tier).in_(wanted.tiers)
+    if wanted.unread_by is not None:
+        yield is_unread(sanitize_text(wanted.unread_by))
+    for marks, person in ((ItemStar, wanted.starred_by), (ItemLater, wanted.later_by)):
+        if person is not None:
+            yield col(Item.id).in_(select(col(marks.item_id)).where(col(marks.person) == sanitize_text(person)))
+    if wanted.stage is not None:
+        at_stage = (col(PolicyDocument.stage) == wanted.stage, col(PolicyDocument.removed_at).is_(None))
+        yield col(Item.id).in_(select(col(PolicyDocument.item_id)).where(*at_stage))
+    if wanted.is_changed is not None:
+        changed = select(col(Revision.item_id))
+        yield col(Item.id).in_(changed) if wanted.is_changed else col(Item.id).not_in(changed)
     if wanted.topic_id is not None:
         fits = (col(TopicFit.topic_id) == wanted.topic_id, col(TopicFit.is_match).is_(True))
         yield col(Item.id).in_(select(col(TopicFit.item_id)).where(*fits))
@@ -136,6 +173,22 @@ def _iter_conditions(wanted: ItemFilter, words: ColumnValues) -> Iterator[Column
         yield or_(*map(_match_keyword, keywords))
     if number := _clean_text(wanted.document_number):
         yield col(Item.document_number).in_(build_bracket_variants(number))
+
+
+def _is_behind(after: tuple[Any, ...]) -> ColumnElement[bool]:
+    """Whether an item comes after the one of that key in its order."""
+    *tier, day, item_id = after
+    is_older = tuple_(col(Item.day), col(Item.id)) < (day, item_id)
+    return or_(_get_tier() > tier[0], and_(_get_tier() == tier[0], is_older)) if tier else is_older
+
+
+def is_unread(person: str) -> ColumnElement[bool]:
+    """Whether this person has not read an item: neither it itself nor all that was seen up to an instant."""
+    mine = select(col(ItemRead.item_id)).where(col(ItemRead.person) == person)
+    read, unread = (mine.where(col(ItemRead.is_read).is_(is_read)) for is_read in (True, False))
+    read_until = select(col(Person.read_until)).where(col(Person.name) == person).scalar_subquery()
+    is_recent = or_(read_until.is_(None), col(Item.first_seen) > read_until)
+    return or_(and_(is_recent, col(Item.id).not_in(read)), col(Item.id).in_(unread))
 
 
 async def _resolve_source_names(session: AsyncSession, wanted: ItemFilter) -> list[str]:

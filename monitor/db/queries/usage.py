@@ -80,7 +80,7 @@ class DailySearchUsage(BaseModel):
 # Not called `source`: PostgreSQL would group by the column of that name.
 _IS_RESEARCH = exists().where(col(Research.id) == col(ModelCall.run_id))
 _SPENDER = case(
-    (col(ModelCall.phase).in_(SWEEP_PHASES), col(Run.source)),
+    (col(ModelCall.phase).in_([*SWEEP_PHASES, Phase.EMBED]), col(Run.source)),
     # The one phase that sweeps, briefings and researches share.
     (and_(col(ModelCall.phase) == Phase.VERIFY, ~_IS_RESEARCH), col(Run.source)),
     else_=RESEARCH_SOURCE,
@@ -102,7 +102,7 @@ class UsageStore(Queries):
         async with self._sessions.begin_write() as session:
             session.add(ModelCall.model_validate(call.model_dump(exclude={"id"})))
             is_research, name = (await session.execute(owner)).one()
-            is_sweep = call.phase in SWEEP_PHASES or (call.phase is Phase.VERIFY and not is_research)
+            is_sweep = call.phase in (*SWEEP_PHASES, Phase.EMBED) or (call.phase is Phase.VERIFY and not is_research)
             spender = (name or "") if is_sweep else RESEARCH_SOURCE
             additions = list_call_additions(call, spender=spender, is_research=is_research)
             await add_to_totals(session, self._sessions.get_day(call.at), additions)

@@ -4,7 +4,7 @@ import datetime as dt
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import JSON, BigInteger, Column, Date, Index, Integer, String, Text, UniqueConstraint, text
+from sqlalchemy import JSON, BigInteger, Column, Date, Index, Integer, LargeBinary, String, Text, UniqueConstraint, text
 from sqlalchemy.orm import validates
 from sqlmodel import Field, SQLModel
 
@@ -338,6 +338,27 @@ class ItemPageText(SQLModel, table=True):
 
     item_id: int = Field(primary_key=True, foreign_key="item.id", ondelete="CASCADE")
     text: str = Field(sa_column=Column(Text, nullable=False))
+
+
+class ItemVector(SQLModel, table=True):
+    """What an item means to an embedding model: a vector of length 1, and the signs of its numbers.
+
+    `model` is the model's name with the length that was asked for. `vector` are floats of four bytes, the lowest first.
+    """
+
+    __tablename__ = "item_vector"
+    __table_args__ = (
+        Index("ix_item_vector_item", "item_id", "model", unique=True),
+        Index("ix_item_vector_model", "model", "id"),
+        # Ids are never given twice, so that a reader knows by them what is new.
+        {"sqlite_autoincrement": True},
+    )
+
+    id: int | None = Field(default=None, primary_key=True)
+    item_id: int = Field(foreign_key="item.id", ondelete="CASCADE")
+    model: str = Field(sa_column=Column(Text, nullable=False))
+    signs: bytes = Field(sa_column=Column(LargeBinary, nullable=False))
+    vector: bytes = Field(sa_column=Column(LargeBinary, nullable=False))
 
 
 class ModelCall(SQLModel, table=True):

@@ -21,7 +21,7 @@ class Person(SQLModel, table=True):
 
     A one-time password serves for one sign-in, until `password_expires_at`; None is no end.
     `language` is that of the pages, None for the browser's. `looked_at` is the last look at what is new,
-    `looked_before_at` the last one of the visit before that.
+    `looked_before_at` the last one of the visit before that. Items first seen up to `read_until` count as read.
     """
 
     name: str = Field(primary_key=True, max_length=100)
@@ -35,6 +35,7 @@ class Person(SQLModel, table=True):
     last_seen_at: dt.datetime | None = instant_field()
     looked_at: dt.datetime | None = instant_field()
     looked_before_at: dt.datetime | None = instant_field()
+    read_until: dt.datetime | None = instant_field()
 
 
 class WebSession(SQLModel, table=True):
@@ -114,6 +115,38 @@ class ItemStar(SQLModel, table=True):
 
     person: str = Field(primary_key=True, max_length=100)
     item_id: int = owner_field("item.id", Integer(), is_key=True, index=True)
+    at: dt.datetime = instant_field(is_required=True)
+
+
+class ItemRead(SQLModel, table=True):
+    """Whether a person has read an item; it outweighs `Person.read_until`."""
+
+    __tablename__ = "item_read"
+
+    person: str = Field(primary_key=True, max_length=100)
+    item_id: int = owner_field("item.id", Integer(), is_key=True, index=True)
+    is_read: bool = True
+    at: dt.datetime = instant_field(is_required=True)
+
+
+class ItemLater(SQLModel, table=True):
+    """An item that a person keeps to read later."""
+
+    __tablename__ = "item_later"
+
+    person: str = Field(primary_key=True, max_length=100)
+    item_id: int = owner_field("item.id", Integer(), is_key=True, index=True)
+    at: dt.datetime = instant_field(is_required=True)
+
+
+class SavedView(SQLModel, table=True):
+    """Filters of the list of items that a person keeps under a name."""
+
+    __tablename__ = "saved_view"
+
+    person: str = Field(primary_key=True, max_length=100)
+    name: str = Field(primary_key=True, max_length=60)
+    filters: dict[str, Any] = Field(sa_column=Column(JSON, nullable=False))
     at: dt.datetime = instant_field(is_required=True)
 
 

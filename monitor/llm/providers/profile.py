@@ -73,7 +73,8 @@ class ProviderProfile:
     that counts the requests that are left. `context_path` is where the server says how long a context it has, by a path
     under its host: a list of models for GET, and `/api/show` for POST with the model's name. `answer_header` and
     `fingerprint` tell the server by its first answer where the address does not: a header that only it sends, and the
-    beginning of `system_fingerprint`. `documents` leads to its own pages.
+    beginning of `system_fingerprint`. `embedding_batch` is how many texts one request for
+    vectors may hold, None where the provider has none. `documents` leads to its own pages.
     """
 
     name: str
@@ -86,6 +87,7 @@ class ProviderProfile:
     key_header: str = "Authorization"
     remaining_header: str | None = None
     context_path: str | None = None
+    embedding_batch: int | None = None
     answer_header: str | None = None
     fingerprint: str | None = None
     documents: str | None = None

@@ -13,7 +13,7 @@ they were compared is returned too.
 import datetime as dt
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from monitor.clock import Clock
@@ -22,6 +22,7 @@ from monitor.db.queries.filters import ItemFilter
 from monitor.db.tables.collection import Item
 from monitor.db.terms import TextQuery, fold_text
 from monitor.errors import UsageError
+from monitor.i18n.message import Message
 from monitor.search.contract import (
     SearchError,
     SearchErrorCode,
@@ -31,6 +32,7 @@ from monitor.search.contract import (
     SearchResults,
     resolve_time_range,
 )
+from monitor.search.meaning import MeaningHit, MeaningSearch, fuse_ranks
 
 ItemScoreFunction = Callable[[float, dt.date, str], float]  # score, 0 to 1, for a relevance, a day and a url
 
@@ -49,26 +51,49 @@ class FoundItem:
 
 @dataclass(frozen=True, kw_only=True)
 class FoundItems:
-    """The best items first; of those before `ranked_since` only some were compared, where it is not None."""
+    """The best items first; of those before `ranked_since` only some were compared, where it is not None.
+
+    `warning` says why they were found by words alone although an embedding model is set.
+    """
 
     items: list[FoundItem]
     ranked_since: dt.date | None = None
+    warning: Message | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class ArchiveSearch:
     fulltext: FullTextQueries
     score_item: ItemScoreFunction
+    meaning: MeaningSearch | None = None
 
     async def search(
         self, text: str, scope: FullTextScope, *, limit: int, allow_partial_match: bool = False
     ) -> FoundItems:
         """Return the best items with all words of the query; raise `UsageError` for a query that is too long.
 
-        With `allow_partial_match`, items with at least a third of the words follow where there are fewer, and items
-        withdrawn from their address are left out.
+        Where an embedding model is set, items that mean the same without its words are among them: the two orders are
+        joined by the ranks that an item has in each. With `allow_partial_match`, items with at least a third of the
+        words follow where there are fewer, and items withdrawn from their address are left out.
         """
         query = TextQuery.parse(text)
+        found = await self._search_words(query, scope, limit, allow_partial_match=allow_partial_match)
+        if self.meaning is None or not query.clauses:
+            return found
+        near = await self.meaning.search(text, scope, limit=limit, excludes_withdrawn=allow_partial_match)
+        by_id = {hit.match.item.id or 0: self._build_near_item(hit, query) for hit in near.hits}
+        order = fuse_ranks([hit.item.id or 0 for hit in found.items], list(by_id))
+        by_id |= {hit.item.id or 0: hit for hit in found.items}
+        return replace(found, items=[by_id[number] for number in order[:limit]], warning=near.warning)
+
+    def _build_near_item(self, hit: MeaningHit, query: TextQuery) -> FoundItem:
+        item = hit.match.item
+        score = self.score_item(min(max(hit.similarity, 0.0), 1.0), item.day, item.url)
+        return FoundItem(item=item, score=score, snippet=build_snippet(hit.match.body, query))
+
+    async def _search_words(
+        self, query: TextQuery, scope: FullTextScope, limit: int, *, allow_partial_match: bool
+    ) -> FoundItems:
         best = await self._rank_items(query, scope, limit, allow_partial_match=allow_partial_match)
         if not allow_partial_match or len(best.items) >= limit or (looser := query.loosen()).is_strict:
             return best
@@ -130,9 +155,13 @@ class ArchiveBackend:
         except UsageError as error:
             wrong = SearchError(type=SearchErrorCode.INVALID_INPUT, message=error.message, retryable=False)
             raise SearchFailed(wrong) from None
+        warning = None
+        if found.warning is not None:
+            warning = SearchError(type=SearchErrorCode.PROVIDER, message=found.warning, retryable=True)
         return SearchResults(
-            [
+            cut_short=warning,
+            hits=[
                 SearchHit(title=hit.item.title, url=hit.item.url, snippet=hit.snippet, published_at=hit.item.date)
                 for hit in found.items
-            ]
+            ],
         )

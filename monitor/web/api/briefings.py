@@ -152,6 +152,25 @@ class BriefingEditSchema(BriefingEditPatch, extra="forbid", json_schema_extra={"
     version: int = Field(ge=1, le=2**31 - 1, strict=True)
 
 
+class BriefingStartSchema(BaseModel, extra="forbid", json_schema_extra={"examples": [{"language": "zh"}]}):
+    """A briefing without items, to collect some in."""
+
+    language: Literal["zh", "en"] = "zh"
+
+
+class BriefingItemsSchema(BaseModel, extra="forbid", json_schema_extra={"examples": [{"items": [7, 12]}]}):
+    """Numbers of items."""
+
+    items: list[Annotated[int, Field(ge=1, le=2**31 - 1)]] = Field(min_length=1, max_length=200)
+
+
+class BriefingAdditionSchema(BaseModel):
+    """The items that the briefing did not show before, and its title."""
+
+    added: list[int]
+    title: str
+
+
 class BriefingSendSchema(BaseModel, extra="forbid", json_schema_extra={"examples": [{"target": "weekly"}]}):
     """Where a briefing is to be sent: the name of a target.
 
@@ -210,6 +229,31 @@ async def compose(app: AppDep, principal: Editor, wanted: ComposeRequest, respon
     draft = await app.drafts.save(wanted.to_query(), by=principal)
     response.headers["Location"] = f"/api/briefings/{draft.row.id}"
     return _build_saved_briefing(draft)
+
+
+@router.post("/blank", summary="Start a briefing without items", status_code=201)
+async def start_blank(
+    app: AppDep, principal: Editor, wanted: BriefingStartSchema, response: Response
+) -> SavedBriefingSchema:
+    """Items are added to it by `POST /api/briefings/{briefing_id}/items`."""
+    draft = await app.drafts.start(language=wanted.language, by=principal)
+    response.headers["Location"] = f"/api/briefings/{draft.row.id}"
+    return _build_saved_briefing(draft)
+
+
+@router.post("/{briefing_id}/items", summary="Add items to a briefing")
+async def add_items(
+    app: AppDep, principal: Editor, briefing_id: BriefingId, wanted: BriefingItemsSchema
+) -> BriefingAdditionSchema:
+    """Each before the first item of a lower tier. 409 where the briefing is archived, or edited at the same moment."""
+    added = await app.drafts.add_items(briefing_id, wanted.items, by=principal)
+    return BriefingAdditionSchema(added=added, title=(await app.drafts.get(briefing_id)).row.title)
+
+
+@router.post("/{briefing_id}/items/remove", status_code=204, summary="Take items out of a briefing")
+async def remove_items(app: AppDep, principal: Editor, briefing_id: BriefingId, wanted: BriefingItemsSchema) -> None:
+    """Those that are not in it are passed over."""
+    await app.drafts.remove_items(briefing_id, wanted.items, by=principal)
 
 
 @router.post("/preview", summary="Compose a briefing without keeping it")

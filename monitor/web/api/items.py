@@ -5,8 +5,9 @@ import datetime as dt
 from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo
 
-from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi import APIRouter, Path, Query, Response
 from pydantic import BaseModel, Field, ValidationError
+from starlette.datastructures import QueryParams
 
 from monitor.bootstrap import App
 from monitor.briefing.render import render_items, render_saved_briefings
@@ -16,6 +17,7 @@ from monitor.exports.registry import ITEM_FORMATS, ItemFormat, get_format
 from monitor.services.audit import AuditAction
 from monitor.services.evidence import ItemProof, ItemSnapshotView
 from monitor.services.items import (
+    MAX_MARKED_ITEMS,
     MAX_NOTE_CHARS,
     MAX_REASON_CHARS,
     HiddenItemSchema,
@@ -23,8 +25,10 @@ from monitor.services.items import (
     ItemNoteSchema,
     ItemQuery,
     ListedItem,
+    MarkResult,
+    ViewSchema,
 )
-from monitor.vocabulary import ItemType, RankDirection, Visibility
+from monitor.vocabulary import ItemOrder, ItemType, MarkAction, PolicyStage, RankDirection, Visibility
 from monitor.web.api.cursors import decode_cursor, encode_cursor
 from monitor.web.api.search import Day, Instant
 from monitor.web.auth import AppDep, Editor, Principal, Reader, record_token_read
@@ -32,7 +36,7 @@ from monitor.web.middleware import Problem
 from monitor.web.problems import PROBLEM_RESPONSES, describe_invalid_fields
 
 _Name = Annotated[str, Field(max_length=200)]
-_LIST_FIELDS = ("source", "tag", "type")
+_LIST_FIELDS = ("source", "tag", "type", "tier")
 
 
 class ItemParameters(BaseModel):
@@ -49,9 +53,15 @@ class ItemParameters(BaseModel):
     language: str = Field("", max_length=35, description="As `zh`, which is every Chinese")
     topic: str = Field("", max_length=100, description="The name or number of a topic that they fit")
     late: bool | None = Field(None, description="Only those that were listed long after their date, or only the others")
+    tier: list[Annotated[int, Field(ge=1, le=5)]] = Field(default_factory=list, max_length=5, description="1 to 5")
+    stage: PolicyStage | None = Field(None, description="The stage that the document has in a policy")
+    changed: bool | None = Field(None, description="Only those whose page has changed since, or only the others")
+    unread: bool = Field(False, description="Only those that you have not read")
+    later: bool = Field(False, description="Only those that you keep for later")
     starred: bool = Field(False, description="Only those with your own star")
     hidden: Literal["out", "only", "both"] = "out"
     seen_since: Instant | None = Field(None, description="First seen at that instant or later")
+    sort: ItemOrder = Field(ItemOrder.NEWEST, description="A search for words is always sorted by publication")
 
     def to_query(self, person: str) -> ItemQuery:
         return ItemQuery(
@@ -66,21 +76,38 @@ class ItemParameters(BaseModel):
             language=sanitize_text(self.language) or None,
             topic=sanitize_text(self.topic) or None,
             late=self.late,
+            tiers=self.tier,
+            stage=self.stage,
+            is_changed=self.changed,
+            unread_by=person if self.unread else None,
+            later_by=person if self.later else None,
             starred_by=person if self.starred else None,
             first_seen_since=self.seen_since,
             is_hidden={"out": False, "only": True, "both": None}[self.hidden],
+            order=self.sort,
         )
+
+    def decode_cursor(self, cursor: str | None) -> Any:
+        """Return the key of the item before the first, as the sorting of these parameters has it."""
+        is_by_tier = self.sort is ItemOrder.IMPORTANCE and not self.q.strip()
+        return decode_cursor(cursor, *((int, dt.date, int) if is_by_tier else (dt.date, int)))
 
     @property
     def is_narrow(self) -> bool:
         """Whether anything narrows, so that an empty list is no empty archive."""
-        return self != ItemParameters()
+        return self != ItemParameters(sort=self.sort)
+
+    @property
+    def is_filtered(self) -> bool:
+        """Whether anything narrows beside words and the views of unread, later and starred items."""
+        beside = {"sort": self.sort, "q": self.q, "unread": self.unread, "later": self.later, "starred": self.starred}
+        return self != ItemParameters.model_validate(beside)
 
 
-def parse_item_parameters(request: Request) -> ItemParameters:
-    """The parameters of a page, whose form sends empty fields too."""
+def parse_item_parameters(parameters: QueryParams) -> ItemParameters:
+    """Read the parameters of a page, whose form sends empty fields too."""
     given: dict[str, Any] = {}
-    for name, value in request.query_params.multi_items():
+    for name, value in parameters.multi_items():
         if value.strip() and name in ItemParameters.model_fields:
             given[name] = [*given.get(name, []), value] if name in _LIST_FIELDS else value
     try:
@@ -134,6 +161,8 @@ _EXAMPLE: dict[str, Any] = {
     "snippet": "部署光伏发电专项检查。",
     "moved": None,
     "topics": [],
+    "unread": True,
+    "later": False,
     "starred": False,
     "hidden": False,
     "notes": 0,
@@ -177,7 +206,36 @@ class NoteRequest(BaseModel):
 
 
 class HideRequest(BaseModel):
-    reason: str = Field(min_length=1, max_length=MAX_REASON_CHARS, examples=["与业务无关"])
+    reason: str = Field("", max_length=MAX_REASON_CHARS, examples=["与业务无关"])
+
+
+class MarkRequest(BaseModel, extra="forbid", json_schema_extra={"examples": [{"action": "later", "items": [7, 12]}]}):
+    """What is done with which items; `reason` may say why they are hidden."""
+
+    action: MarkAction
+    items: list[Annotated[int, Field(ge=1, le=2**31 - 1)]] = Field(min_length=1, max_length=MAX_MARKED_ITEMS)
+    reason: str = Field("", max_length=MAX_REASON_CHARS)
+
+
+class ReadRequest(BaseModel, extra="forbid"):
+    """All items that were first seen up to an instant count as read."""
+
+    until: Instant
+
+
+class ViewRequest(BaseModel, extra="forbid", json_schema_extra={"examples": [{"filters": {"tier": [1, 2]}}]}):
+    """The parameters of the list of items that a view keeps."""
+
+    filters: ItemParameters
+
+
+class ViewListSchema(BaseModel):
+    """Your saved views, the first saved one first."""
+
+    views: list[ViewSchema]
+
+
+ViewName = Annotated[str, Path(min_length=1, max_length=60, examples=["本周要点"])]
 
 
 class FeedbackRequest(BaseModel):
@@ -189,7 +247,7 @@ class FeedbackRequest(BaseModel):
 @router.get("", summary="List or search items")
 async def items(app: AppDep, principal: Reader, asked: Annotated[ItemListParameters, Query()]) -> ItemListSchema:
     """The items that are meant, newest first; with `q` those in which all its words stand."""
-    after = decode_cursor(asked.cursor, dt.date, int)
+    after = asked.decode_cursor(asked.cursor)
     page = await app.items.list_page(asked.to_query(principal.owner), principal.owner, limit=asked.limit, after=after)
     following = encode_cursor(*page.after) if page.after else None
     return ItemListSchema(items=page.items, next=following, total=page.total, searched_since=page.searched_since)
@@ -211,6 +269,41 @@ async def _render_items(
     found = await app.archive.list_items(asked.to_query(principal.owner), asked.limit)
     now = app.clock.now().astimezone(ZoneInfo(app.settings.timezone))
     return await asyncio.to_thread(render_items, found, form, language=asked.lang or principal.language, now=now)
+
+
+@router.post("/marks", summary="Mark many items at once")
+async def mark(app: AppDep, principal: Reader, given: MarkRequest) -> MarkResult:
+    """Mark items as read, kept for later, starred or hidden, or take that back.
+
+    `changed` names the items that were not so before: the opposite action on these undoes exactly this one. Items that
+    are gone are passed over. Hiding is for all and takes an editor; the other marks are your own.
+    """
+    return await app.marks.mark(given.action, given.items, by=principal, reason=given.reason)
+
+
+@router.put("/read-until", status_code=204, summary="Mark all items as read")
+async def mark_all_read(app: AppDep, principal: Reader, given: ReadRequest) -> None:
+    """All that were first seen up to that instant, which is cut to now."""
+    await app.marks.mark_all_read(given.until, by=principal)
+
+
+@router.get("/views", summary="List your saved views")
+async def views(app: AppDep, principal: Reader) -> ViewListSchema:
+    """Filters of the list that you keep under a name."""
+    return ViewListSchema(views=await app.marks.list_views(by=principal))
+
+
+@router.put("/views/{name}", summary="Save a view")
+async def save_view(app: AppDep, principal: Reader, name: ViewName, given: ViewRequest) -> ViewSchema:
+    """In place of your view of that name, where there is one."""
+    filters = given.filters.model_dump(mode="json", exclude_defaults=True)
+    return await app.marks.save_view(name, filters, by=principal)
+
+
+@router.delete("/views/{name}", status_code=204, summary="Remove a view")
+async def remove_view(app: AppDep, principal: Reader, name: ViewName) -> None:
+    """It may not have been there."""
+    await app.marks.remove_view(name, by=principal)
 
 
 @router.get("/{item_id}", summary="Read an item")
@@ -252,12 +345,12 @@ async def saved(app: AppDep, principal: Reader, item_id: ItemId, claim: ClaimNum
 
 @router.put("/{item_id}/star", status_code=204, summary="Star an item")
 async def star(app: AppDep, principal: Reader, item_id: ItemId) -> None:
-    await app.marks.star(item_id, by=principal)
+    await app.marks.mark_one(MarkAction.STAR, item_id, by=principal)
 
 
 @router.delete("/{item_id}/star", status_code=204, summary="Take your star away")
 async def unstar(app: AppDep, principal: Reader, item_id: ItemId) -> None:
-    await app.marks.unstar(item_id, by=principal)
+    await app.marks.mark_one(MarkAction.UNSTAR, item_id, by=principal)
 
 
 @router.post("/{item_id}/notes", status_code=201, summary="Write a note")
@@ -291,7 +384,7 @@ async def hide_item(app: AppDep, principal: Editor, item_id: ItemId, given: Hide
 @router.delete("/{item_id}/hidden", status_code=204, summary="Hide an item no longer")
 async def show_item(app: AppDep, principal: Editor, item_id: ItemId) -> None:
     """It may not have been hidden."""
-    await app.marks.unhide(item_id, by=principal)
+    await app.marks.mark_one(MarkAction.UNHIDE, item_id, by=principal)
 
 
 @feed_router.get(

@@ -9,7 +9,7 @@ from pydantic.config import JsonDict
 from monitor.bootstrap import App
 from monitor.db.maintenance import PruneResult
 from monitor.errors import NotFound
-from monitor.llm.chat import ModelTrial
+from monitor.llm.examination import ModelTrial, examine_models
 from monitor.llm.prompts import MAX_PROMPT_CHARS
 from monitor.search.contract import ToolResult
 from monitor.services.prompts import PromptSchema
@@ -41,9 +41,9 @@ class ModelTrials(BaseModel):
 
 
 async def try_model(app: App) -> ModelTrials:
-    """Ask every configured model for one word, as the settings are now."""
-    server = app.models.get_client()
-    return ModelTrials(is_on=server is not None, trials=await server.probe_models() if server is not None else [])
+    """Try every configured model as the settings are now."""
+    client = app.models.get_client()
+    return ModelTrials(is_on=client is not None, trials=await examine_models(client) if client is not None else [])
 
 
 async def try_search(app: App, backend: str, query: str) -> ToolResult:
@@ -118,9 +118,9 @@ async def forget(app: AppDep, principal: Admin, path: SettingPath) -> SettingCha
     return SettingChangeListSchema(changes=changes)
 
 
-@router.post("/settings/model/test", summary="Ask the model for one word")
+@router.post("/settings/model/test", summary="Try the models")
 async def check_model(app: AppDep, _: Admin) -> ModelTrials:
-    """Every configured model is asked once: how long it took, or why no answer came."""
+    """Each one is asked for words, JSON and a tool call: what it will do, what goes by rule, or why no answer came."""
     return await try_model(app)
 
 

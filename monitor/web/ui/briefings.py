@@ -340,7 +340,7 @@ def _render_editor(
         row=draft.row,
         edit=edit,
         theirs=draft.briefing,
-        items={item.id: item for item in draft.composed.items},
+        items={item.id: item for item in draft.whole.items},
         is_changed=edit != draft.edit,
         overview=draft.composed.overview,
         by_standing={

@@ -35,6 +35,7 @@ from monitor.web.ui.charts import (
     render_share_bar,
     render_sparkline,
 )
+from monitor.web.ui.items import list_open_briefings
 from monitor.web.ui.rendering import PageRenderer, Renderer
 
 DAY_SPANS = (7, 30, 90)
@@ -201,6 +202,7 @@ async def today(app: AppDep, renderer: Renderer, principal: Reader) -> Response:
         seen=seen,
         ahead_days=AHEAD_DAYS,
         topics=await app.topics.list_fits([*(item.id or 0 for item in seen.items), *ahead]),
+        drafts=await list_open_briefings(app, principal),
         shown=MAX_SHOWN_ITEMS,
         most=_MAX_MATTERS,
         trend=_render_trend(seen, renderer.gettext("New items a day, the last 30 days"), principal.language),

@@ -1,8 +1,8 @@
-"""The pages of the items: the list with its search, one item, and the saved page behind a statement."""
+"""The pages of the items: the inbox with its views and its search, one item, and the saved page behind a statement."""
 
 import datetime as dt
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Annotated, NamedTuple
 from urllib.parse import urlencode
@@ -10,27 +10,34 @@ from zoneinfo import ZoneInfo
 
 from fastapi import APIRouter, Form, Request, Response
 from markupsafe import Markup, escape
+from pydantic import Field, JsonValue, ValidationError
+from starlette.datastructures import QueryParams
 
+from monitor.bootstrap import App
 from monitor.briefing.item import describe_statements, get_briefing_messages, list_item_details
+from monitor.db.queries.delivery import BriefingRow
 from monitor.db.queries.policies import PolicyFilter
 from monitor.db.sessions import sanitize_text
 from monitor.db.tables.evidence import ClaimKind
 from monitor.db.terms import TextQuery, fold_text
 from monitor.errors import UsageError
 from monitor.exports.registry import ITEM_FORMATS
+from monitor.i18n.catalogue import get_word
 from monitor.services.audit import AuditAction
 from monitor.services.evidence import ClaimSchema
-from monitor.services.items import MAX_COUNT, ItemPage, parse_text_query
-from monitor.vocabulary import ItemType, RankDirection, Visibility
-from monitor.web.api.cursors import build_next_url, decode_cursor, encode_cursor
+from monitor.services.items import MAX_COUNT, MAX_MARKED_ITEMS, ItemPage, parse_text_query
+from monitor.vocabulary import ItemType, MarkAction, PolicyStage, RankDirection, Visibility
+from monitor.web.api.cursors import build_next_url, encode_cursor
 from monitor.web.api.items import ClaimNumber, ItemId, ItemParameters, NoteId, parse_item_parameters
-from monitor.web.auth import AppDep, Editor, Reader, record_token_read
-from monitor.web.middleware import sanitize_redirect_path
+from monitor.web.auth import AppDep, Editor, Principal, Reader, record_token_read
+from monitor.web.middleware import Problem, sanitize_redirect_path
 from monitor.web.ui.rendering import DiffSegment, FilterText, FormFlag, FormText, Renderer, diff_tokens
 
 _TOKEN = re.compile(r"[A-Za-z]+|[0-9.,%]+|\s+|.", re.DOTALL)
 _MAX_COMPARED_TOKENS = 1500
 _MAX_FOUND_POLICIES = 10
+_MAX_DRAFTS = 8
+_FormInt = Annotated[int, Field(ge=1, le=2**31 - 1)]
 _FormNumber = Annotated[int, Form(ge=1, le=2**31 - 1)]
 _CLAIM_ORDER = (
     ClaimKind.SUMMARY,
@@ -87,12 +94,12 @@ async def items(
     app: AppDep, renderer: Renderer, request: Request, principal: Reader, cursor: str | None = None
 ) -> Response:
     """List items; a search that cannot be understood is explained above an empty list."""
-    asked = parse_item_parameters(request)
+    asked = parse_item_parameters(request.query_params)
     page, trouble, query = ItemPage(items=[]), None, None
     try:
         query = parse_text_query(asked.q) if asked.q.strip() else None
         page = await app.items.list_page(
-            asked.to_query(principal.owner), principal.owner, after=decode_cursor(cursor, dt.date, int)
+            asked.to_query(principal.owner), principal.owner, after=asked.decode_cursor(cursor)
         )
     except UsageError as error:
         trouble = error.message
@@ -102,23 +109,118 @@ async def items(
         asked=asked,
         page=page,
         topics=await app.topics.list_fits([item.id or 0 for item in page.items]),
+        all_topics=await app.topics.list(by=principal),
+        views=await _count_views(app, principal, asked),
         trouble=trouble,
         marked=partial(highlight_matches, query=query),
         choices=await app.items.get_filter_options(),
         types=list(ItemType),
+        stages=list(PolicyStage),
         formats=ITEM_FORMATS,
         most=MAX_COUNT,
         is_first=cursor is None,
+        drafts=await list_open_briefings(app, principal),
+        same=lambda names: [(name, name) for name in names],
+        words=lambda kind, values: [(value, get_word(renderer.language, kind, value)) for value in values],
         filters=urlencode(narrowing, doseq=True),
         next_url=build_next_url("/items", narrowing, encode_cursor(*page.after) if page.after else None),
     )
 
 
+class ViewLink(NamedTuple):
+    """A view above the list: one of ours (its name is a code) or a saved one, and its number of items up to 1,000."""
+
+    name: str
+    address: str
+    total: int
+    is_current: bool
+    is_saved: bool = False
+
+
+_OWN_VIEWS = {"all": ItemParameters(), "unread": ItemParameters(unread=True), "later": ItemParameters(later=True)}
+_OWN_VIEWS["starred"] = ItemParameters(starred=True)
+
+
+async def _count_views(app: App, principal: Principal, asked: ItemParameters) -> list[ViewLink]:
+    saved = [(view.name, view.filters) for view in await app.marks.list_views(by=principal)]
+    known = [(name, _parse_view(filters)) for name, filters in saved]
+    links: list[ViewLink] = []
+    for name, view in [*_OWN_VIEWS.items(), *((name, view) for name, view in known if view is not None)]:
+        total = await app.items.count(view.to_query(principal.owner), cap=MAX_COUNT)
+        address = _build_address(_list_active_filters(view))
+        links.append(ViewLink(name, address, total, view == asked, is_saved=len(links) >= len(_OWN_VIEWS)))
+    return links
+
+
+def _parse_view(filters: dict[str, JsonValue]) -> ItemParameters | None:
+    """Return the filters of a saved view; None for one that this version does not understand."""
+    try:
+        return ItemParameters.model_validate(filters)
+    except ValidationError:
+        return None
+
+
+async def list_open_briefings(app: App, principal: Principal) -> list[BriefingRow]:
+    """Return the newest saved briefings, into which an editor can put items."""
+    return await app.drafts.list(limit=_MAX_DRAFTS) if principal.is_editor else []
+
+
+@router.post("/items/views")
+async def save_view(
+    app: AppDep, renderer: Renderer, principal: Reader, name: FormText = "", filters: FormText = ""
+) -> Response:
+    """Keep the filters of the list, as they stand in its address, under a name."""
+    asked = parse_item_parameters(QueryParams(filters))
+    await app.marks.save_view(name, asked.model_dump(mode="json", exclude_defaults=True), by=principal)
+    return renderer.redirect(_build_address(_list_active_filters(asked)), notice="view_saved")
+
+
+@router.post("/items/views/remove")
+async def remove_view(app: AppDep, renderer: Renderer, principal: Reader, name: FormText = "") -> Response:
+    await app.marks.remove_view(name, by=principal)
+    return renderer.redirect("/items", notice="view_removed")
+
+
+@router.post("/items/read-all")
+async def read_all(
+    app: AppDep, renderer: Renderer, principal: Reader, until: Annotated[dt.datetime, Form()], back: FormText = ""
+) -> Response:
+    await app.marks.mark_all_read(until, by=principal)
+    return renderer.redirect(sanitize_redirect_path(back), notice="all_read")
+
+
+@router.post("/items/marks")
+async def mark(
+    app: AppDep,
+    renderer: Renderer,
+    principal: Reader,
+    do: FormText,
+    items: Annotated[list[_FormInt], Form(max_length=MAX_MARKED_ITEMS)] = [],  # noqa: B006  FastAPI copies it
+    briefing: Annotated[int, Form(ge=0, le=2**31 - 1)] = 0,
+    reason: FormText = "",
+    back: FormText = "",
+) -> Response:
+    """Do something with the items that are ticked, or with the one whose button was pressed (`star-7`)."""
+    action, _, number = do.partition("-")
+    chosen = [int(number)] if number.isascii() and number.isdigit() and len(number) < 10 else items
+    target = sanitize_redirect_path(back) if back else "/items"
+    if not chosen:
+        return renderer.redirect(target, notice="nothing_ticked")
+    if action == "collect":
+        draft_id = briefing or (await app.drafts.start(language=renderer.language, by=principal)).row.id
+        await app.drafts.add_items(draft_id, chosen, by=principal)
+        return renderer.redirect(target, notice="items_collected")
+    if action not in tuple(MarkAction):
+        raise Problem(400, "item.unknown_action", action=action)
+    await app.marks.mark(MarkAction(action), chosen, by=principal, reason=reason)
+    return renderer.redirect(target, notice="items_marked")
+
+
 @router.get("/items/{item_id}")
 async def item(
-    app: AppDep, renderer: Renderer, principal: Reader, item_id: ItemId, policy: FilterText = ""
+    app: AppDep, renderer: Renderer, principal: Reader, item_id: ItemId, policy: FilterText = "", *, pane: bool = False
 ) -> Response:
-    """Show an item; `policy` are words of the policy that an editor looks for to put it into."""
+    """Show an item, as a `pane` without the frame of a page; `policy` are words of one that an editor looks for."""
     detail = await app.items.get_item(item_id, principal.owner, language=principal.language)
     proof = await app.proofs.get_proof(item_id)
     await record_token_read(app, principal, AuditAction.EVIDENCE_READ, str(item_id))
@@ -129,10 +231,12 @@ async def item(
     mine = next((entry.wish for entry in detail.feedback if entry.person == principal.owner), None)
     return renderer.render(
         "items/item.html",
+        frame="pane.html" if pane else "base.html",
         item=detail,
         fits=detail.topics,
         all_topics=await app.topics.list(by=principal),
         deadlines=await app.store.deadlines.list_of_item(item_id),
+        drafts=await list_open_briefings(app, principal),
         find=words,
         found=(await app.policies.list(PolicyFilter(text=words), limit=_MAX_FOUND_POLICIES)).policies if words else [],
         details=list_item_details(detail, messages, ZoneInfo(app.settings.timezone)),
@@ -156,18 +260,6 @@ async def saved(
     page = await app.snapshots.get_item_snapshot(item_id, claim)
     await record_token_read(app, principal, AuditAction.EVIDENCE_READ, str(item_id))
     return renderer.render("items/saved.html", page=page)
-
-
-@router.post("/items/{item_id}/star")
-async def star(
-    app: AppDep, renderer: Renderer, principal: Reader, item_id: ItemId, starred: FormFlag, back: FormText = ""
-) -> Response:
-    """Set or remove the star, and go back to the page where that was done."""
-    if starred:
-        await app.marks.star(item_id, by=principal)
-    else:
-        await app.marks.unstar(item_id, by=principal)
-    return renderer.redirect(sanitize_redirect_path(back) if back else f"/items/{item_id}")
 
 
 @router.post("/items/{item_id}/notes")
@@ -223,16 +315,8 @@ async def add_to_policy(
     return renderer.redirect(f"/items/{item_id}#policy", notice="policy_joined")
 
 
-@router.post("/items/{item_id}/hide")
-async def hide(app: AppDep, renderer: Renderer, principal: Editor, item_id: ItemId, reason: FormText = "") -> Response:
-    await app.marks.hide(item_id, reason, by=principal)
-    return renderer.redirect(f"/items/{item_id}", notice="item_hidden")
-
-
-@router.post("/items/{item_id}/show")
-async def show(app: AppDep, renderer: Renderer, principal: Editor, item_id: ItemId) -> Response:
-    await app.marks.unhide(item_id, by=principal)
-    return renderer.redirect(f"/items/{item_id}", notice="item_shown")
+def _build_address(filters: Mapping[str, object]) -> str:
+    return f"/items?{urlencode(filters, doseq=True)}" if filters else "/items"
 
 
 def _list_active_filters(asked: ItemParameters) -> dict[str, object]:

@@ -5,8 +5,9 @@ import difflib
 import hashlib
 import re
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.resources import files
+from types import CodeType
 from typing import Annotated, Any, NamedTuple
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
@@ -16,6 +17,7 @@ from babel.dates import format_timedelta
 from babel.numbers import format_decimal
 from fastapi import Depends, Form, Query, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
+from jinja2.bccache import Bucket
 from markupsafe import Markup
 
 from monitor import __version__
@@ -31,6 +33,27 @@ _NOTICE_COOKIE = "monitor_notice"
 _MAX_WORD_CHARS = 20
 # Characters that change the direction of writing would affect our own words too; HTML forbids the others.
 _INVISIBLE_CHARS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+class _CompiledTemplates(jinja2.BytecodeCache):
+    """Keeps compiled templates for the next environment of this process."""
+
+    def __init__(self) -> None:
+        self._compiled: dict[str, tuple[str, CodeType | None]] = {}
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        checksum, code = self._compiled.get(bucket.key, ("", None))
+        if checksum == bucket.checksum:
+            bucket.code = code
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        self._compiled[bucket.key] = bucket.checksum, bucket.code
+
+
+@cache
+def _build_bytecode_caches() -> dict[str, _CompiledTemplates]:
+    """Return one a language: the compiler applies filters to constants, and some speak that language."""
+    return {language: _CompiledTemplates() for language in LANGUAGES}
 
 
 class Templates:
@@ -65,6 +88,7 @@ class Templates:
     def _build_environment(self, language: str) -> jinja2.Environment:
         environment = jinja2.Environment(
             loader=jinja2.PackageLoader("monitor.web.ui"),
+            bytecode_cache=_build_bytecode_caches()[language],
             autoescape=True,
             undefined=jinja2.StrictUndefined,
             trim_blocks=True,

@@ -51,6 +51,8 @@ _PAGES = {
         "sampling": "llm.temperature llm.top_p llm.timeout_s llm.max_retries llm.max_concurrency",
         "answers": "llm.thinking llm.reasoning_effort llm.max_tokens llm.context_tokens llm.structured_output",
         "budgets": "llm.daily_token_budget llm.run_token_budget llm.prices",
+        "embeddings": "llm.embeddings.model llm.embeddings.base_url "
+        "llm.embeddings.dimensions llm.embeddings.batch_size",
     },
     "search": {
         "backends": "search.backend search.timeout_ms search.cache_s",

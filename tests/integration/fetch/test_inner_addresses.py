@@ -29,6 +29,7 @@ from monitor.fetch.guard import Address, Guard
 from monitor.fetch.outbound import OutboundPolicy
 from monitor.fetch.transport import SiteTransport
 from monitor.isolation.pool import WorkerPool
+from monitor.llm.chat import ChatMessage, CompletionRequest
 from monitor.llm.client import ModelClient
 from monitor.notify.chat import ChatChannel
 from monitor.notify.mail import MailChannel
@@ -38,7 +39,7 @@ from monitor.pages.loader import Loader
 from monitor.search.backends.archive import ArchiveSearch
 from monitor.search.contract import SearchQuery
 from monitor.search.registry import SearchBackends
-from monitor.vocabulary import Render
+from monitor.vocabulary import Phase, Render
 from tests.integration.conftest import Reply
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -294,7 +295,7 @@ async def as_model(world: World, network: NetworkSettings) -> AsyncIterator[Atte
         llm = LlmSettings(base_url=f"http://{place}/v1", max_retries=0, timeout_s=2)
         client = ModelClient(llm, OutboundPolicy(network, resolver=world.resolve))
         try:
-            await client.check()
+            await client.ask_once("m", CompletionRequest([ChatMessage(role="user", content="?")], phase=Phase.PLAN))
         finally:
             await client.close()
 

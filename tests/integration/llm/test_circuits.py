@@ -175,7 +175,7 @@ async def test_what_was_learned_is_kept_with_the_endpoint(site: Any, reply: Any)
         client = ModelClient(
             LlmSettings(base_url=site.url("/v1"), model="m"), name_services(site.url("/v1")), memory=Memory()
         )
-        await client.check()
+        await client.ask_once("m", CompletionRequest([ChatMessage(role="user", content="ready?")], phase=Phase.PLAN))
         await client.close()
     assert ["temperature" in json.loads(asked.body) for asked in site.asked] == [True, False, False]
 

@@ -14,10 +14,12 @@ import pytest
 from monitor.clock import SystemClock
 from monitor.config.llm import LlmSettings
 from monitor.config.model import NetworkSettings
-from monitor.errors import ModelFailed, MonitorError
+from monitor.errors import ModelFailed
 from monitor.fetch.outbound import OutboundPolicy
+from monitor.i18n.catalogue import render
 from monitor.llm.chat import ChatMessage, CompletionRequest
 from monitor.llm.client import ModelClient
+from monitor.llm.examination import examine_models
 from monitor.vocabulary import Phase
 from tests.conftest import name_services
 
@@ -44,11 +46,9 @@ async def open_model(url: str, policy: OutboundPolicy | None = None, **llm: Any)
 async def complain(url: str, **llm: Any) -> str:
     """Return what the model's test says; it is what an administrator sees on the desk."""
     async with open_model(url, **llm) as client:
-        (trial,) = await client.probe_models()
-        with pytest.raises(MonitorError) as raised:
-            await client.check()
-    assert str(raised.value) == trial.complaint
-    return str(trial.complaint)
+        (trial,) = await examine_models(client)
+    assert trial.complaint is not None
+    return render(trial.complaint, "en")
 
 
 async def ask(client: ModelClient, *, is_streamed: bool) -> str:

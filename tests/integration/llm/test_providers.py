@@ -159,14 +159,13 @@ def list_contracts() -> list[Any]:
 
 @pytest.mark.parametrize(("rules", "thinking"), list_contracts())
 async def test_a_sweep_and_a_research_lose_no_phase(rules: ProviderRules, thinking: str, bench: Bench) -> None:
-    outcome = await bench.work(rules, thinking=thinking, research=thinking != "off")
+    outcome = await bench.work(rules, thinking=thinking, research=True)
     outcome.assert_whole()
     turns = outcome.server.list_tool_turns()
     assert len(turns) >= 3
     assert max(turns) >= 2, "earlier turns go back to the server, fewer of them where its context is short"
     assert len(outcome.server.refusals) <= LEARNS.get(rules.provider, 0), outcome.server.words_of_refusals
-    if thinking != "off":
-        outcome.assert_researched()
+    outcome.assert_researched()
     behaviour = get_provider(rules.provider).get_behaviour(rules.model)
     for body in outcome.server.requests:
         is_barred = bool(body.get("tools")) and not behaviour.calls_tools_thinking

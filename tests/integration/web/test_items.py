@@ -4,8 +4,11 @@ import csv
 import datetime as dt
 import io
 import json
+import re
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote
+from zoneinfo import ZoneInfo
 
 import pytest
 from lxml import etree
@@ -22,7 +25,8 @@ from monitor.services.briefings import BriefingQuery
 from monitor.urls import url_key
 from monitor.vocabulary import DateSource, FetchMode, ItemType, JudgedBy, RunStatus, SummaryBy, Verdict
 
-NOW = dt.datetime(2026, 11, 21, 8, tzinfo=dt.UTC)
+NOW = dt.datetime.now(dt.UTC) - dt.timedelta(minutes=2)
+TODAY = NOW.astimezone(ZoneInfo("Asia/Shanghai")).date()  # in the service's own time zone
 PAGE = """<html><head><title>通知</title><meta name="PubDate" content="2026-11-20"></head><body>
 <ul><li>2026-11-20</li><li><a href="/tz/9.html">另一则</a> 2026-11-20</li></ul>
 <p>首页 要闻 政务公开 互动交流</p><h1>关于光伏发电的通知（1）</h1><p>发布日期：2026-11-20</p>
@@ -160,8 +164,9 @@ async def test_a_list_goes_on_where_its_cursor_says(shelf: Shelf) -> None:
     assert (await browser.get("/api/items?source=never")).status_code == 404
     for wrong in ("since=2026-02-30", "since=0", "seen_since=0", "seen_since=2026-02-03T08:00:00"):
         assert (await browser.get(f"/api/items?{wrong}")).status_code == 422
-    assert len(await titles(browser, "seen_since=2026-11-21T16:00:00%2B08:00")) == 6
-    assert await titles(browser, "seen_since=2026-11-21T08:00:01Z") == []
+    seen = NOW.astimezone(ZoneInfo("Asia/Shanghai"))
+    assert len(await titles(browser, f"seen_since={quote(seen.isoformat())}")) == 6
+    assert await titles(browser, f"seen_since={quote((seen + dt.timedelta(seconds=1)).isoformat())}") == []
 
 
 async def test_the_page_marks_what_was_searched_for_and_nothing_of_it_is_markup(shelf: Shelf) -> None:
@@ -184,10 +189,9 @@ async def test_a_star_is_given_and_taken_with_and_without_a_script(shelf: Shelf)
     assert await titles(other, "starred=true") == []
     page = (await browser.get("/items?starred=true")).text
     assert 'aria-pressed="true"' in page
-    form = {"starred": "false", "back": "/items?starred=true"}
-    answer = await browser.post(f"/items/{shelf.first}/star", form)
+    answer = await browser.post("/items/marks", {"do": f"unstar-{shelf.first}", "back": "/items?starred=true"})
     assert (answer.status_code, answer.headers["location"]) == (303, "/items?starred=true")
-    answer = await browser.post(f"/items/{shelf.first}/star", {"starred": "true", "back": "//evil.example/"})
+    answer = await browser.post("/items/marks", {"do": f"star-{shelf.first}", "back": "//evil.example/"})
     assert answer.headers["location"] == "/"
     assert (await browser.send("DELETE", f"/api/items/{shelf.first}/star")).status_code == 204
     assert await titles(browser, "starred=true") == []
@@ -198,8 +202,8 @@ async def test_a_hidden_item_leaves_lists_feeds_exports_and_briefings_until_it_i
     reader, editor = await shelf.desk.sign_in("reader"), await shelf.desk.sign_in("editor")
     path = f"/api/items/{shelf.first}"
     assert (await reader.send("PUT", f"{path}/hidden", json={"reason": "重复"})).status_code == 403
-    assert (await reader.post(f"/items/{shelf.first}/hide", {"reason": "重复"})).status_code == 403
-    assert (await editor.post(f"/items/{shelf.first}/hide", {"reason": " "})).status_code == 400
+    assert (await reader.post("/items/marks", {"do": f"hide-{shelf.first}"})).status_code == 403
+    assert (await reader.send("POST", "/api/items/marks", json={"action": "hide", "items": [1]})).status_code == 403
     hidden = await editor.send("PUT", f"{path}/hidden", json={"reason": "重复"})
     assert hidden.json() | {"at": ""} == {"person": "editor", "reason": "重复", "at": ""}
     assert shelf.first not in await titles(reader, "")
@@ -209,11 +213,120 @@ async def test_a_hidden_item_leaves_lists_feeds_exports_and_briefings_until_it_i
     assert "https://示例部.example/tz/1.html" not in (await reader.get("/api/items/export")).text
     page = (await editor.get(f"/items/{shelf.first}")).text
     assert "重复" in page
-    assert (await editor.post(f"/items/{shelf.first}/show")).status_code == 303
+    assert (await editor.post("/items/marks", {"do": f"unhide-{shelf.first}"})).status_code == 303
     assert shelf.first in await titles(reader, "")
     actions = [(entry.person, entry.action, entry.detail) for entry in await shelf.desk.app.audit.list_entries()]
     assert ("editor", "item.show", {"before": "重复"}) in actions
     assert ("editor", "item.hide", {"after": "重复"}) in actions
+
+
+async def mark(browser: Any, action: str, *items: int) -> list[int]:
+    answer = await browser.send("POST", "/api/items/marks", json={"action": action, "items": list(items)})
+    assert answer.status_code == 200, answer.text
+    changed: list[int] = answer.json()["changed"]
+    return changed
+
+
+async def test_marking_names_what_it_changed_so_that_the_opposite_undoes_just_that(shelf: Shelf) -> None:
+    editor, other = await shelf.desk.sign_in("editor"), await shelf.desk.sign_in("reader")
+    one, two, three = shelf.ids[:3]
+    for action, opposite, filters in (
+        ("star", "unstar", "starred=true"),
+        ("later", "not_later", "later=true"),
+        ("hide", "unhide", "hidden=only"),
+    ):
+        assert await mark(editor, action, two) == [two]
+        assert await mark(editor, action, two, three, 9999) == [three]
+        assert set(await titles(editor, filters)) == {two, three}
+        assert set(await titles(other, filters)) == ({two, three} if action == "hide" else set())
+        assert await mark(editor, opposite, three) == [three]
+        assert await titles(editor, filters) == [two]
+        assert await mark(editor, opposite, one, two) == [two]
+        assert await titles(editor, filters) == []
+
+
+async def test_an_item_is_unread_until_somebody_reads_it_or_all(shelf: Shelf) -> None:
+    browser, other = await shelf.desk.sign_in("reader"), await shelf.desk.sign_in("editor")
+    assert set(await titles(browser, "unread=true")) == set(shelf.ids)
+    assert await mark(browser, "read", shelf.first) == [shelf.first]
+    assert await mark(browser, "read", shelf.first) == []
+    assert set(await titles(browser, "unread=true")) == {*shelf.ids[1:]}
+    assert set(await titles(other, "unread=true")) == set(shelf.ids)
+    listed = (await browser.get("/api/items")).json()["items"]
+    assert [entry["id"] for entry in listed if not entry["unread"]] == [shelf.first]
+
+    earlier = (NOW - dt.timedelta(hours=1)).isoformat()
+    assert (await browser.send("PUT", "/api/items/read-until", json={"until": earlier})).status_code == 204
+    assert len(await titles(browser, "unread=true")) == 5
+    answer = await browser.post("/items/read-all", {"until": NOW.isoformat(), "back": "/items"})
+    assert answer.status_code == 303
+    assert await titles(browser, "unread=true") == []
+    assert await mark(browser, "unread", shelf.ids[2]) == [shelf.ids[2]]
+    assert await titles(browser, "unread=true") == [shelf.ids[2]]
+
+
+async def test_the_order_of_importance_goes_on_where_its_cursor_says(shelf: Shelf) -> None:
+    store, browser = shelf.desk.app.store, await shelf.desk.sign_in("reader")
+    for item_id, tier in zip(shelf.ids, (3, 1, None, 2, 1, 3), strict=True):
+        await store.items.update(item_id, tier=tier)
+    one, two, three, four, five, six = shelf.ids
+    cursor, found = "", []
+    for _ in range(6):
+        answer = (await browser.get(f"/api/items?sort=importance&limit=1&cursor={cursor}")).json()
+        found += [entry["id"] for entry in answer["items"]]
+        cursor = answer["next"] or ""
+    assert found == [five, two, four, one, six, three]
+    assert cursor == ""
+    assert set(await titles(browser, "tier=1&tier=2")) == {two, four, five}
+    assert (await browser.get("/api/items?sort=importance&cursor=WyIyMDI2LTExLTIwIiwxXQ")).status_code == 400
+
+
+async def test_a_view_keeps_filters_under_a_name_with_its_count(shelf: Shelf) -> None:
+    browser, other = await shelf.desk.sign_in("reader"), await shelf.desk.sign_in("editor")
+    saved = await browser.post("/items/views", {"name": " 储能 ", "filters": "source=示例部&q=储能&tier=4"})
+    assert saved.status_code == 303
+    views = (await browser.get("/api/items/views")).json()["views"]
+    assert views == [{"name": "储能", "filters": {"q": "储能", "source": ["示例部"], "tier": [4]}}]
+    page = (await browser.get("/items")).text
+    assert re.search(r">储能 <span class=\"soft\">2</span>", page)
+    assert "储能 <span" not in (await other.get("/items")).text
+    assert (await browser.post("/items/views", {"name": " ", "filters": "tier=4"})).status_code == 400
+    assert (await browser.post("/items/views", {"name": "x", "filters": "tier=9"})).status_code == 400
+    assert (await browser.send("DELETE", "/api/items/views/储能")).status_code == 204
+    assert (await browser.get("/api/items/views")).json()["views"] == []
+
+
+async def test_items_are_put_into_a_briefing_by_importance_and_taken_out_again(shelf: Shelf) -> None:
+    store, editor = shelf.desk.app.store, await shelf.desk.sign_in("editor")
+    one, two, three = shelf.ids[:3]
+    for item_id, tier in ((one, 3), (two, 1), (three, 2)):
+        await store.items.update(item_id, tier=tier)
+    answer = await editor.send("POST", "/api/briefings/blank", json={"language": "zh"})
+    assert answer.status_code == 201, answer.text
+    made = answer.json()
+    path = f"/api/briefings/{made['id']}"
+
+    async def shown() -> list[int]:
+        return [item["id"] for item in (await editor.get(path)).json()["briefing"]["items"]]
+
+    assert await shown() == []
+    for item_id in (one, two, three):
+        answer = await editor.send("POST", f"{path}/items", json={"items": [item_id, 9999]})
+        assert answer.json()["added"] == [item_id]
+    assert await shown() == [two, three, one]
+    assert (await editor.send("POST", f"{path}/items", json={"items": [two]})).json()["added"] == []
+    assert (await editor.send("POST", f"{path}/items/remove", json={"items": [two]})).status_code == 204
+    assert await shown() == [three, one]
+    document = (await editor.get(f"{path}/export?format=md")).text
+    assert "关于储能的通知（3）" in document
+    assert "关于储能的通知（2）" not in document
+    answer = await editor.post("/items/marks", {"do": "collect", "items": str(two), "briefing": str(made["id"])})
+    assert answer.status_code == 303
+    assert await shown() == [two, three, one]
+    page = (await editor.get(f"/briefings/{made['id']}/edit")).text
+    assert page.index("关于储能的通知（2）") < page.index("关于储能的通知（3）")
+    reader = await shelf.desk.sign_in("reader")
+    assert (await reader.send("POST", f"{path}/items", json={"items": [one]})).status_code == 403
 
 
 async def test_notes_are_for_everybody_and_only_their_writer_removes_them(shelf: Shelf) -> None:
@@ -476,7 +589,6 @@ async def test_programs_get_verdicts_and_counts(judged_shelf: Shelf) -> None:
     exported = (await browser.get("/api/items/export?format=csv&q=光伏发电&source=示例部")).text
     row = next(csv.DictReader(io.StringIO(exported.removeprefix("\ufeff"))))
     assert json.loads(row["statements"])["unchecked"] == 1
-    await judged_shelf.desk.app.store.items.update(judged_shelf.first, first_seen=judged_shelf.desk.app.clock.now())
     assert "近 7 天的摘要： 共 3 句" in " ".join((await browser.get("/health")).text.split())
     assert (await browser.get("/api/health")).json()["machine"]["statements"]["supported_by_model"] == 1
     metrics = (await browser.get("/metrics")).text
@@ -490,7 +602,7 @@ async def test_lists_and_briefings_mark_what_nothing_could_verify(judged_shelf: 
     assert "摘要中有未能核实的句子" not in (await browser.get("/items?source=乙委")).text
     feed = etree.fromstring((await browser.get("/feeds/items.atom?lang=zh&q=光伏发电&source=示例部")).content)
     assert feed.xpath("//*[local-name()='summary']/text()") == [f"{''.join(SENTENCES)}（† 1 句未核实）"]
-    briefing = await judged_shelf.desk.app.briefings.compose(BriefingQuery(day=NOW.date(), sources=["示例部"]))
+    briefing = await judged_shelf.desk.app.briefings.compose(BriefingQuery(day=TODAY, sources=["示例部"]))
     [item] = [item for item in briefing.items if item.id == judged_shelf.first]
     assert item.unchecked == ["检查<b>覆盖</b>全省。"]
     assert (briefing.statements.unchecked, briefing.statements.shown) == (1, 3)

@@ -314,8 +314,11 @@ async def test_readers_who_only_wait_cost_the_database_the_same_as_one(desk: Any
         asked += "FROM research" in statement
 
     sql_event.listen(desk.app.store._engine.sync_engine, "before_cursor_execute", count)
+    loop = asyncio.get_running_loop()
+    began = loop.time()
     await asyncio.sleep(1.0)
-    assert asked <= 2 * 4 + 2, "how it stands and what is new, four times a second"
+    waited_s = loop.time() - began  # a busy machine wakes late, after more questions
+    assert asked <= 2 * 4 * waited_s + 2, "how it stands and what is new, four times a second"
     await end(desk.app, "r", ResearchStatus.FAILED)
     reported = await asyncio.wait_for(asyncio.gather(*readers), TIMEOUT_S)
     assert {len(messages) for messages in reported} == {2}

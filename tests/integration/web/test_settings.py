@@ -62,10 +62,11 @@ async def test_the_model_endpoint_is_changed_and_tested_in_one_go(desk: Any, add
     refused = await admin.post("/settings/model", values)
     assert "refused the key in OPENAI_API_KEY" in refused.text
     answered = await admin.post("/settings/model", {"secrets.OPENAI_API_KEY": SECRET, "then": "test"})
-    assert "answered after" in answered.text
+    assert "The model can do every phase." in answered.text
+    assert "It calls tools and goes on with their results." in answered.text
     unknown = await admin.post("/settings/model", {"llm.models:rank": "none-such", "then": "test"})
     assert "knows no model" in unknown.text
-    assert "answered after" in unknown.text
+    assert "The model can do every phase." in unknown.text
     trials = (await admin.send("POST", "/api/settings/model/test")).json()["trials"]
     assert [(trial["model"], trial["complaint"] is None) for trial in trials] == [("gpt-5", True), ("none-such", False)]
     assert all(trial["endpoint"].startswith(address) for trial in trials)
