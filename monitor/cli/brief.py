@@ -64,9 +64,7 @@ _OPTIONS: dict[str, Any] = {
 
 @add_options(_OPTIONS)
 def brief(
-    form: Annotated[
-        str | None, typer.Option("--format", metavar="FMT", help=f"{' '.join(BRIEFING_FORMATS)}.", show_default="md")
-    ] = None,
+    form: Annotated[str, typer.Option("--format", metavar="FMT", help=f"{' '.join(BRIEFING_FORMATS)}.")] = "md",
     out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write there, not to stdout.")] = None,
     template: Annotated[
         Path | None, typer.Option("--template", metavar="FILE", help="The firm's Word file that a docx is made from.")

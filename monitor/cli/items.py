@@ -169,9 +169,7 @@ def search(
 @app.command()
 @add_options(_FILTERS)
 def export(
-    form: Annotated[
-        str | None, typer.Option("--format", metavar="FMT", help=f"{' '.join(ITEM_FORMATS)}.", show_default="csv")
-    ] = None,
+    form: Annotated[str, typer.Option("--format", metavar="FMT", help=f"{' '.join(ITEM_FORMATS)}.")] = "csv",
     out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write there, not to stdout.")] = None,
     lang: Annotated[
         str, typer.Option("--lang", metavar="zh|en", help="The language of the words in xlsx and atom.")

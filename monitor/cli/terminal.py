@@ -262,7 +262,7 @@ ORIGIN_OPTIONS: dict[str, Any] = {
 _BOM = "\ufeff"
 
 
-def choose_format(form: str | None, allowed: Collection[str], out: Path | None, *, default: str, as_json: bool) -> str:
+def choose_format(form: str, allowed: Collection[str], out: Path | None, *, default: str, as_json: bool) -> str:
     """Return the format of the output: JSON where --json asks for it and no file takes the content.
 
     `UsageError`, before the work is done, where the format is not allowed, or is no text and stdout is a terminal.
@@ -270,10 +270,10 @@ def choose_format(form: str | None, allowed: Collection[str], out: Path | None, 
     from monitor.exports.registry import get_format
 
     if as_json and out is None:
-        if form not in (None, "json"):
+        if form not in (default, "json"):
             raise UsageError("usage.json_or_format", format=form)
         return "json"
-    chosen = get_format(form or default, allowed)
+    chosen = get_format(form, allowed)
     if chosen.is_binary and out is None and sys.stdout.isatty():
         raise UsageError("file.not_for_terminal", format=form)
     return chosen.name
