@@ -1,5 +1,6 @@
-# What can be done here. Everything runs inside .venv, which the first target that needs it makes:
-# the packages of requirements.lock, the project itself, and a browser. A second call does none of that again.
+# What can be done here. Everything runs inside .venv, which the first target that needs it makes: the packages of
+# requirements.lock, the project itself, and a browser; to work on it, those of requirements-dev.lock too. A second call
+# does none of that again.
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -17,6 +18,9 @@ TIMEOUT := $(if $(shell command -v timeout),timeout 300)
 AS_ROOT := $(filter 0,$(shell id -u))
 APT := $(and $(AS_ROOT),$(shell command -v apt-get))
 
+# uv installs several times as fast, where there is one.
+PIP := $(if $(shell command -v uv),uv pip install --quiet --python .venv/bin/python,.venv/bin/python -m pip install -qq --disable-pip-version-check)
+
 # Draws an empty page: a browser whose system libraries are missing can be found and yet not start.
 BROWSER_STARTS := browser=$$(.venv/bin/python -m monitor.fetch.browser.launch 2>/dev/null) && \
 	"$$browser" --headless --no-sandbox --disable-gpu --dump-dom about:blank >/dev/null 2>&1
@@ -25,7 +29,7 @@ BROWSER_STARTS := browser=$$(.venv/bin/python -m monitor.fetch.browser.launch 2>
 
 .PHONY: help
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' Makefile
 
 .PHONY: demo
 demo: .venv/.browser ## sweep the two sample sites and write their briefing to out/briefing.html
@@ -37,11 +41,11 @@ demo: .venv/.browser ## sweep the two sample sites and write their briefing to o
 WORKERS := $(shell echo $$((2 * $$(nproc 2>/dev/null || echo 1))))
 
 .PHONY: test
-test: .venv/.browser ## run the tests; some of them: make test ARGS="tests/unit -k dates"
+test: .venv/.browser .venv/.dev ## run the tests; some of them: make test ARGS="tests/unit -k dates"
 	@.venv/bin/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
 .PHONY: check
-check: .venv/.browser ## ruff, mypy, the rules of imports, words and structure, and whether the documentation is complete
+check: .venv/.browser .venv/.dev ## ruff, mypy, the rules of imports, words and structure, and whether the documentation is complete
 	@.venv/bin/ruff check --quiet .
 	@.venv/bin/ruff format --quiet --check . || { echo "Not formatted; mend it with: .venv/bin/ruff format ."; exit 1; }
 	@.venv/bin/mypy
@@ -49,12 +53,12 @@ check: .venv/.browser ## ruff, mypy, the rules of imports, words and structure, 
 	@.venv/bin/python -m pytest tests/test_docs.py tests/test_words.py tests/test_structure.py
 
 .PHONY: soak
-soak: .venv/.browser ## run the long tests (memory, endurance) that `make test` leaves out
+soak: .venv/.browser .venv/.dev ## run the long tests (memory, endurance) that `make test` leaves out
 	@.venv/bin/python -m pytest -m soak $(ARGS)
 	@.venv/bin/python -m pytest -m hypothesis --hypothesis-profile=explore
 
 .PHONY: bench
-bench: .venv/.browser ## list the benchmarks, or run one: make bench NAME=startup JSON=1 ARGS=…
+bench: .venv/.browser .venv/.dev ## list the benchmarks, or run one: make bench NAME=startup JSON=1 ARGS=…
 	@.venv/bin/python -m benchmarks $(or $(NAME),--help) $(if $(NAME),$(ARGS) $(if $(JSON),--json))
 
 .PHONY: docs
@@ -63,20 +67,38 @@ docs: .venv/.packages .venv/docs/.packages ## write docs/reference from the prog
 	@NO_MKDOCS_2_WARNING=1 .venv/docs/bin/mkdocs build --quiet
 	@echo "out/docs/index.html"
 
+## Ship it ---------------------------------------------------------------------------------------------
+
+.PHONY: package
+package: .venv/.dev ## build the sdist, and the wheel from it, into out/dist
+	@rm -rf out/dist
+	@.venv/bin/python -m build --outdir out/dist . >/dev/null
+	@ls out/dist
+
+.PHONY: package-test
+package-test: .venv/.browser .venv/.dev ## install what is shipped in every supported way, and try each; takes many minutes
+	@.venv/bin/python -m pytest -m package --timeout 1800 $(or $(ARGS),tests/package)
+
+.PHONY: sbom
+sbom: .venv/.dev ## write what ships, with its licences, to out/sbom.json and out/licences.md
+	@.venv/bin/python -m tests.package.shipped out
+
 ## Set it up -------------------------------------------------------------------------------------------
 
 .PHONY: browser
 browser: .venv/.browser ## make .venv and find or install a browser, without running anything
 	@.venv/bin/python -m monitor.fetch.browser.launch
 
+EXPORT := uv export --quiet --locked --no-emit-project --no-header --no-annotate --format requirements-txt
+
 .PHONY: lock
-lock: ## choose the newest allowed packages anew and write requirements.lock (needs uv)
+lock: ## choose the newest allowed packages anew and write the requirements*.lock (needs uv)
 	@command -v uv >/dev/null || { echo "make lock needs uv: https://docs.astral.sh/uv/"; exit 1; }
 	@uv lock --quiet --upgrade
-	@uv export --quiet --locked --group dev --no-emit-project --no-header --no-annotate \
-		--format requirements-txt --output-file requirements.lock
-	@uv export --quiet --locked --only-group docs --no-header --no-annotate \
-		--format requirements-txt --output-file requirements-docs.lock
+	@$(EXPORT) --no-dev --all-extras --output-file requirements.lock
+	@$(EXPORT) --only-group build --output-file requirements-build.lock
+	@$(EXPORT) --group dev --group build --all-extras --output-file requirements-dev.lock
+	@$(EXPORT) --only-group docs --output-file requirements-docs.lock
 
 .venv/.made:
 	@$(FIND_PYTHON); \
@@ -88,10 +110,15 @@ lock: ## choose the newest allowed packages anew and write requirements.lock (ne
 	test -x .venv/bin/python || "$$python" -m venv .venv
 	@touch $@
 
-.venv/.packages: .venv/.made requirements.lock pyproject.toml
+.venv/.packages: .venv/.made requirements.lock requirements-build.lock pyproject.toml
 	@echo "Installing the locked packages into .venv …"
-	@.venv/bin/python -m pip install -qq --disable-pip-version-check --require-hashes -r requirements.lock
-	@.venv/bin/python -m pip install -qq --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@$(PIP) --require-hashes -r requirements.lock -r requirements-build.lock
+	@$(PIP) --no-deps --no-build-isolation --editable .
+	@touch $@
+
+.venv/.dev: .venv/.packages requirements-dev.lock
+	@echo "Installing the tools of development …"
+	@$(PIP) --require-hashes -r requirements-dev.lock
 	@touch $@
 
 .venv/docs/.packages: .venv/.made requirements-docs.lock

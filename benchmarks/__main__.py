@@ -614,13 +614,18 @@ def lists(
     if train:
         train_lists.train([page for pages in open_sets.values() for page in pages])
     if folds:
+        read = list(train_lists.read_unseen(corpus, open_sets)) if "corpus" in open_sets else []
         figures = train_lists.cross_validate(open_sets)
     else:
+        read = []
         figures = train_lists.measure({**open_sets, **labelled_pages.read_held_sets()})
     if as_json:
-        terminal.write_json({"bench": "lists", "figures": [figure.model_dump() for figure in figures]})
+        whole = [figure.model_dump() for figure in read]
+        terminal.write_json({"bench": "lists", "figures": [figure.model_dump() for figure in figures], "read": whole})
         return
     terminal.write_rows([tuple(type(figures[0]).model_fields), *[tuple(f.model_dump().values()) for f in figures]])
+    if read:
+        terminal.write_rows([tuple(type(read[0]).model_fields), *[tuple(f.model_dump().values()) for f in read]])
 
 
 def _print_rates(terminal: Terminal, kind: str, rates: "list[PageRate]") -> None:

@@ -22,7 +22,7 @@ from monitor.clock import SystemClock
 from monitor.config.loading import load_settings
 from monitor.config.model import Settings
 from monitor.db.database import Store
-from monitor.db.migrate import upgrade_database
+from monitor.db.migrate import upgrade
 from monitor.db.tables.collection import Run
 from monitor.services.audit import COMMAND_LINE
 
@@ -99,7 +99,7 @@ async def measure(
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="monitor-capacity-")))
         bases = await stack.enter_async_context(farm.serve(min(sources, _HOSTS)))
         settings = _configure(folder, bases)
-        upgrade_database(settings.database_url)
+        upgrade(settings.database_url)
         async with open_app(settings) as app:
             for number in range(sources):
                 url = f"{bases[number % len(bases)]}/{number}/"

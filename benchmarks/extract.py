@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -146,11 +146,7 @@ class _ToolRun:
         self.answers[task.id] = {**answer, "id": task.id}
 
     def summarize(self, tasks: Sequence[_LabelledPage], corpus: Path, *, beside: "_ToolRun") -> ExtractorResult:
-        with tempfile.TemporaryDirectory(prefix="monitor-bench-") as folder:
-            lines = "".join(json.dumps(answer, ensure_ascii=False) + "\n" for answer in self.answers.values())
-            file = Path(folder) / "answers.jsonl"
-            file.write_text(lines, encoding="utf-8")
-            scored = json.loads(_run_scorer(corpus, "score", str(file), "--json"))["all"]
+        scored = score_answers(corpus, self.answers.values())
         names = [name for name in METRICS if name in self.tool.metrics and scored.get(name) is not None]
         by_kind = {kind: [self.spent_ms[task.id] for task in self.select(tasks) if task.kind == kind] for kind in KINDS}
         return ExtractorResult(
@@ -174,6 +170,16 @@ def _extract_page(read: ExtractPage, task: _LabelledPage) -> dict[str, Any]:
 
 def _compute_median(values: Sequence[float]) -> float | None:
     return round(statistics.median(values), 2) if values else None
+
+
+def score_answers(corpus: Path, answers: Iterable[dict[str, Any]]) -> dict[str, float | None]:
+    """Return the figures that the corpus's `score.py` gives to pages as JSON, each with the `id` of its task."""
+    with tempfile.TemporaryDirectory(prefix="monitor-bench-") as folder:
+        lines = "".join(json.dumps(answer, ensure_ascii=False) + "\n" for answer in answers)
+        file = Path(folder) / "answers.jsonl"
+        file.write_text(lines, encoding="utf-8")
+        scored: dict[str, float | None] = json.loads(_run_scorer(corpus, "score", str(file), "--json"))["all"]
+        return scored
 
 
 def _run_scorer(corpus: Path, *arguments: str) -> str:

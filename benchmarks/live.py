@@ -17,7 +17,7 @@ from benchmarks.service import start_service_process
 from monitor.bootstrap import App, open_app
 from monitor.clock import SystemClock
 from monitor.config.loading import load_settings
-from monitor.db.migrate import upgrade_database
+from monitor.db.migrate import upgrade
 from monitor.db.tables.collection import Run
 from monitor.fetch.browser.launch import find_browser
 from monitor.services.audit import COMMAND_LINE
@@ -72,7 +72,7 @@ async def measure(*, events_per_s: int, seconds: int, on_step: Callable[[str], N
         values = {"llm": {"enabled": False}, "web": {"port": _find_free_port()}}
         (folder / "config.yaml").write_text(yaml.safe_dump(values), encoding="utf-8")
         settings = load_settings(folder / "config.yaml")
-        upgrade_database(settings.database_url)
+        upgrade(settings.database_url)
         app = await stack.enter_async_context(open_app(settings))
         password = await _set_up(app)
         on_step("starting the web part and the browser")

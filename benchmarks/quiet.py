@@ -28,7 +28,7 @@ from benchmarks.pages import list_tree_pids, measure_tree_memory
 from benchmarks.service import SiteFarm
 from monitor.bootstrap import App, open_service
 from monitor.config.loading import load_settings
-from monitor.db.migrate import upgrade_database
+from monitor.db.migrate import upgrade
 from monitor.errors import WorkFailed
 from monitor.services.audit import COMMAND_LINE
 from monitor.vocabulary import RunStatus
@@ -145,7 +145,7 @@ async def measure(*, runs: int, idle_s: float, postgres: str | None = None) -> Q
         }
         (folder / "config.yaml").write_text(yaml.safe_dump(values), encoding="utf-8")
         settings = load_settings(folder / "config.yaml")
-        upgrade_database(settings.database_url)
+        upgrade(settings.database_url)
         counter = StatementCounter()
         async with open_service(settings, worker=True, scheduler=True) as app:
             app.workers.start()

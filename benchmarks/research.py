@@ -21,7 +21,7 @@ from benchmarks.research_world import ResearchWorld
 from benchmarks.scripted_model.server import ScriptedModel
 from monitor.bootstrap import open_app
 from monitor.config.model import Settings
-from monitor.db.migrate import upgrade_database
+from monitor.db.migrate import upgrade
 from monitor.db.tables.research import ResearchEvent
 from monitor.errors import WorkFailed
 from monitor.research.shapes import ResearchOptions, SearchConfig, StepType
@@ -121,7 +121,7 @@ async def _measure_research(servers: _ServerProcess, *, at_once: int) -> Researc
             research={"max_paragraphs": PARAGRAPHS, "concurrency": at_once},
             **servers.values,
         )
-        upgrade_database(settings.database_url)
+        upgrade(settings.database_url)
         async with open_app(settings) as app:
             waited_s, began, busy = await servers.get_busy_s(), time.monotonic(), time.process_time()
             task_id = await app.research.run_in_process(

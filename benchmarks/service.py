@@ -21,7 +21,7 @@ from monitor.bootstrap import open_app
 from monitor.clock import SystemClock
 from monitor.config.loading import load_settings
 from monitor.config.model import Settings
-from monitor.db.migrate import upgrade_database
+from monitor.db.migrate import upgrade
 from monitor.db.tables.collection import Run
 from monitor.demo.serving import HOST, LoopbackRequest, LoopbackResponse, build_status_response, serve_loopback
 from monitor.errors import WorkFailed
@@ -154,7 +154,7 @@ async def measure(load: ServiceLoad, *, workers: int, postgres: str | None) -> S
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="monitor-bench-")))
         bases = await stack.enter_async_context(farm.serve(min(load.hosts, load.sources)))
         settings = _configure(folder, load, bases, postgres)
-        upgrade_database(settings.database_url)
+        upgrade(settings.database_url)
         words = ["worker"] * workers + ["scheduler"] if postgres else ["serve"]
         first = (clock.now() + dt.timedelta(seconds=30 + 10 * len(words))).replace(second=0, microsecond=0)
         first += dt.timedelta(minutes=1)

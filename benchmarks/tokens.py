@@ -22,10 +22,10 @@ from monitor.db.database import Store
 from monitor.db.reading import SectionPlan
 from monitor.db.tables.collection import Run, Source
 from monitor.demo.site import SampleSite, build_sample_settings
-from monitor.extract.documents import DocumentReader
 from monitor.fetch.outbound import OutboundPolicy
 from monitor.isolation.pool import WorkerPool
 from monitor.llm.client import ModelClient
+from monitor.pages.documents import DocumentReader
 from monitor.pages.loader import Loader
 from monitor.steps import InProcessSteps
 from monitor.sweep.agent import CrawlAgent

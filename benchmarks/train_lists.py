@@ -6,18 +6,22 @@ labelled titles it says. A page with many groups weighs little more than one wit
 its groups are wrong. Pages whose labels are partial teach nothing about choosing.
 """
 
+import datetime as dt
 import hashlib
 import importlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from statistics import mean
 from typing import Any
 
 from pydantic import BaseModel
 from selectolax.lexbor import LexborHTMLParser
 
-from benchmarks.labelled_pages import ARTICLE, LabelledPage, fold_url
+from benchmarks.extract import score_answers
+from benchmarks.labelled_pages import ARTICLE, LIST, LabelledPage, fold_url, read_corpus
+from benchmarks.page_changes import CHANGES
 from benchmarks.trees import export_trees, write_trees
 from monitor.errors import WorkFailed
 from monitor.extract import trees
@@ -25,9 +29,9 @@ from monitor.extract.encoding import decode
 from monitor.extract.html import Outline, build_outline
 from monitor.extract.lists.candidates import find_lists
 from monitor.extract.lists.choice import list_groups
-from monitor.extract.lists.columns import COLUMN_FEATURES, list_columns, measure_columns
-from monitor.extract.lists.features import FEATURES, GroupFeatures, RowGroup
-from monitor.extract.parse import expand_data_stores
+from monitor.extract.lists.columns import list_columns, measure_columns
+from monitor.extract.lists.features import GroupFeatures, RowGroup
+from monitor.extract.parse import expand_data_stores, parse_page
 from monitor.extract.trees import TreeScorer
 from monitor.markup import limit_depth
 from monitor.page import NO_HINTS, ExpectedPage, PageHints
@@ -35,8 +39,12 @@ from monitor.page import NO_HINTS, ExpectedPage, PageHints
 FOLDS = 5
 _LISTS = {"num_leaves": 16, "min_data_in_leaf": 15, "feature_fraction": 0.5, "rounds": 250}
 _TITLES = {"num_leaves": 8, "min_data_in_leaf": 10, "feature_fraction": 0.6, "rounds": 120}
+_SEED = 7
+SEEDS = (7, 8, 9)
 _WHOLE, _MIN_PART = 0.9, 0.2
-_ARTICLE_WEIGHT = 2.0  # all of whose groups are wrong
+_CHANGED_WEIGHT = 0.3
+_FIXTURE_WEIGHT = 3.0  # each stands for a class of pages
+_CHANGES = ("dates_removed", "tables_to_divs", "dates_fr", "prose_added")
 _COMMON = {
     "objective": "cross_entropy",
     "learning_rate": 0.06,
@@ -44,8 +52,7 @@ _COMMON = {
     "bagging_freq": 1,
     "lambda_l2": 3,
     "verbose": -1,
-    "num_threads": 2,
-    "seed": 7,
+    "num_threads": 1,  # of which a busy machine makes the most
     "deterministic": True,
 }
 
@@ -71,20 +78,36 @@ class ListFigures(BaseModel):
     article_lists: float
 
 
+class ReadingFigures(BaseModel):
+    """The figures of `score.py` that rest on lists, of pages of which nothing is known."""
+
+    seed: int
+    list_f1: float
+    list_recall: float
+    list_precision: float
+    list_title: float
+    list_date_exact: float
+    list_date_wrong: float
+    next_page: float
+    article_lists: float
+
+
 @dataclass
 class _Examples:
     """What one page teaches."""
 
-    weight: float = 1.0
-    groups: list[list[float]] = field(default_factory=list)
+    is_article: bool = False
+    is_changed: bool = False
+    is_fixture: bool = False
+    groups: list[dict[str, float]] = field(default_factory=list)
     shares: list[float] = field(default_factory=list)
-    columns: list[list[float]] = field(default_factory=list)
+    columns: list[dict[str, float]] = field(default_factory=list)
     likeness: list[float] = field(default_factory=list)
 
 
 def train(pages: Sequence[LabelledPage]) -> dict[str, Any]:
     """Train on the pages and write the weights; return what was exported, by name."""
-    exported = _train([_collect_examples(page) for page in pages])
+    exported = _train([found for page in pages for found in _collect_examples(page)])
     for name, stored in exported.items():
         write_trees(stored, name)
     return exported
@@ -92,15 +115,44 @@ def train(pages: Sequence[LabelledPage]) -> dict[str, Any]:
 
 def cross_validate(sets: dict[str, list[LabelledPage]]) -> list[ListFigures]:
     """The figures of each set where no page of a site was trained on that is asked about."""
-    examples = {page.id: _collect_examples(page) for pages in sets.values() for page in pages}
     answers: dict[str, list[dict[str, float]]] = {name: [] for name in sets}
-    for fold in range(FOLDS):
-        known = [page for pages in sets.values() for page in pages if _get_fold(page) != fold]
-        exported = _train([examples[page.id] for page in known])
+    for fold, exported in _train_folds(_collect_all(sets), _SEED):
         with _use(exported):
             for name, pages in sets.items():
                 answers[name] += [_answer(page) for page in pages if _get_fold(page) == fold]
     return [_summarise(name, found) for name, found in answers.items()]
+
+
+def read_unseen(
+    corpus: Path, sets: dict[str, list[LabelledPage]], *, seeds: Sequence[int] = SEEDS
+) -> Iterator[ReadingFigures]:
+    """Yield what the corpus's `score.py` says of its pages, each read whole by trees that know no page of its site."""
+    examples = _collect_all(sets)
+    pages = list(read_corpus(corpus))
+    for seed in seeds:
+        answers: list[dict[str, Any]] = []
+        for fold, exported in _train_folds(examples, seed):
+            with _use(exported):
+                answers += [_read_whole(page) for page in pages if _get_fold(page) == fold]
+        yield ReadingFigures(seed=seed, **score_answers(corpus, answers))
+
+
+def _collect_all(sets: dict[str, list[LabelledPage]]) -> list[tuple[int, _Examples]]:
+    """Return what all pages teach, with the fold of each."""
+    pages = [page for found in sets.values() for page in found]
+    return [(_get_fold(page), examples) for page in pages for examples in _collect_examples(page)]
+
+
+def _train_folds(examples: Sequence[tuple[int, _Examples]], seed: int) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield each fold with trees that know nothing of it."""
+    for fold in range(FOLDS):
+        yield fold, _train([found for other, found in examples if other != fold], seed)
+
+
+def _read_whole(page: LabelledPage) -> dict[str, Any]:
+    at = dt.datetime.combine(page.today, dt.time(), dt.UTC)
+    seen = parse_page(page.body, url=page.url, final_url=page.url, status=None, content_type=None, fetched_at=at)
+    return {**seen.model_dump(mode="json"), "id": page.id}
 
 
 def measure(sets: dict[str, list[LabelledPage]]) -> list[ListFigures]:
@@ -109,7 +161,11 @@ def measure(sets: dict[str, list[LabelledPage]]) -> list[ListFigures]:
 
 
 def _get_fold(page: LabelledPage) -> int:
-    return int(hashlib.sha256(page.site.encode()).hexdigest(), 16) % FOLDS
+    return _hash(page.site) % FOLDS
+
+
+def _hash(text: str) -> int:
+    return int(hashlib.sha256(text.encode()).hexdigest(), 16)
 
 
 def build_page_outline(page: LabelledPage) -> Outline:
@@ -117,15 +173,26 @@ def build_page_outline(page: LabelledPage) -> Outline:
     return build_outline(LexborHTMLParser(limit_depth(expand_data_stores(text))), page.url)
 
 
-def _collect_examples(page: LabelledPage) -> _Examples:
+def _collect_examples(page: LabelledPage) -> Iterator[_Examples]:
+    """Yield what a page teaches, and less of it with a single row and with another change that its list survives."""
+    yield _measure_examples(page)
+    if page.kind == LIST and page.is_scored:
+        for name in ("one_row", _CHANGES[_hash(page.id) % len(_CHANGES)]):
+            if (changed := CHANGES[name](page)) is not None:
+                examples = _measure_examples(changed)
+                yield _Examples(is_changed=True, groups=examples.groups, shares=examples.shares)
+
+
+def _measure_examples(page: LabelledPage) -> _Examples:
     outline = build_page_outline(page)
     features = GroupFeatures(outline)
     groups = list_groups(outline, features)
     wanted = {fold_url(item["url"]): item for item in page.items}
     shares = [compute_f1({fold_url(row.url) for row in group.rows}, wanted.keys(), page.others) for group in groups]
-    found = _Examples(_ARTICLE_WEIGHT if page.kind == ARTICLE else 1.0)
+    found = _Examples(is_article=page.kind == ARTICLE, is_fixture=page.id.startswith("fixture-"))
     if page.is_scored:
-        found.groups, found.shares = features.complete(groups), _credit_parts(groups, shares, wanted.keys())
+        features.complete(groups)
+        found.groups, found.shares = [group.features for group in groups], _credit_parts(groups, shares, wanted.keys())
     if max(shares, default=0.0) > 0 and any(item.get("title") for item in page.items):
         rows = groups[shares.index(max(shares))].rows
         columns = list_columns(outline, rows)
@@ -189,26 +256,43 @@ def compute_f1(got: set[str], wanted: Any, others: frozenset[str]) -> float:
     return 2 * hits / (len(counted) + len(wanted)) if hits else 0.0
 
 
-def _train(examples: Sequence[_Examples]) -> dict[str, Any]:
-    groups = [(x.groups, x.shares, x.weight * len(x.groups) ** -0.5) for x in examples if x.groups]
+def _train(examples: Sequence[_Examples], seed: int = _SEED) -> dict[str, Any]:
     columns = [(x.columns, x.likeness, 1.0) for x in examples if x.columns]
     return {
-        "lists": export_trees(_fit(groups, _LISTS), FEATURES),
-        "list_titles": export_trees(_fit(columns, _TITLES), COLUMN_FEATURES),
+        "lists": _fit(_weigh_groups(examples, of_article=1.0), _LISTS, seed),
+        "list_pages": _fit(_weigh_groups([x for x in examples if not x.is_changed], of_article=2.0), _LISTS, seed),
+        "list_titles": _fit(columns, _TITLES, seed),
     }
 
 
-def _fit(examples: Sequence[tuple[list[list[float]], list[float], float]], settings: dict[str, Any]) -> Any:
+def _weigh_groups(
+    examples: Sequence[_Examples], *, of_article: float
+) -> list[tuple[list[dict[str, float]], list[float], float]]:
+    """Return the groups of each page with their shares and weight; those of an article are all wrong."""
+    weighed = []
+    for found in examples:
+        weight = of_article if found.is_article else _CHANGED_WEIGHT if found.is_changed else 1.0
+        weight *= _FIXTURE_WEIGHT if found.is_fixture else 1.0
+        if found.groups:
+            weighed.append((found.groups, found.shares, weight * len(found.groups) ** -0.5))
+    return weighed
+
+
+def _fit(
+    examples: Sequence[tuple[list[dict[str, float]], list[float], float]], settings: dict[str, Any], seed: int
+) -> dict[str, object]:
+    """Return the exported trees of what was measured, the shares to learn and the weight of each page."""
     try:
         lightgbm, numpy = importlib.import_module("lightgbm"), importlib.import_module("numpy")
     except ImportError:
         raise WorkFailed("Training needs LightGBM, which the program itself does not: pip install lightgbm") from None
-    rows = numpy.array([row for found, _, _ in examples for row in found])
+    names = list(examples[0][0][0])
+    rows = numpy.array([[row[name] for name in names] for found, _, _ in examples for row in found])
     wanted = numpy.array([value for _, values, _ in examples for value in values])
     weights = numpy.array([weight for found, _, weight in examples for _ in found])
     data = lightgbm.Dataset(rows, wanted, weight=weights * len(weights) / weights.sum())
-    parameters = {**_COMMON, **{name: value for name, value in settings.items() if name != "rounds"}}
-    return lightgbm.train(parameters, data, settings["rounds"])
+    parameters = {**_COMMON, "seed": seed, **{name: value for name, value in settings.items() if name != "rounds"}}
+    return export_trees(lightgbm.train(parameters, data, settings["rounds"]), names)
 
 
 @contextmanager

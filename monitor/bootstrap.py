@@ -19,6 +19,8 @@ from monitor.clock import Clock, SystemClock
 from monitor.config.model import Settings
 from monitor.db.database import Store
 from monitor.db.engines import DatabaseAddress
+from monitor.errors import BrowserMissing
+from monitor.extras import needs_extra
 from monitor.logs import forward_audit
 from monitor.services.setting_checks import CHECKS, SettingCheck
 from monitor.services.settings import SecretBox, SettingsService
@@ -32,15 +34,16 @@ if TYPE_CHECKING:
     from monitor.evidence.chain import EvidenceChain
     from monitor.evidence.records import EvidenceArchive
     from monitor.evidence.storage import FileStorage
-    from monitor.extract.documents import DocumentReader
     from monitor.isolation.pool import WorkerPool
     from monitor.jobs.presence import HeartbeatRegistry
     from monitor.jobs.watchdog import LoopWatchdog
     from monitor.llm.chat import ChatModel
+    from monitor.pages.documents import DocumentReader
     from monitor.pages.loader import LoaderPool
     from monitor.search.backends.archive import ArchiveSearch
     from monitor.search.bundles.bundle import BundleFolder
     from monitor.search.bundles.scoring import ResultScorerFactory
+    from monitor.search.meaning import MeaningSearch
     from monitor.search.registry import SearchBackends
     from monitor.services.alarms import AlarmService
     from monitor.services.alerts import AlertService
@@ -58,7 +61,8 @@ if TYPE_CHECKING:
     from monitor.services.evidence import EvidenceExporter, ProofService, SnapshotReader, SnapshotService
     from monitor.services.facts import FactsService
     from monitor.services.health import Readiness
-    from monitor.services.items import ArchiveService, ItemService, MarkService
+    from monitor.services.items import ArchiveService, ItemService
+    from monitor.services.marks import MarkService
     from monitor.services.models import ModelService
     from monitor.services.people import PeopleService
     from monitor.services.policies import PolicyService
@@ -196,23 +200,20 @@ class App:
 
         return BundleFolder(self.settings.data_dir / "bundles")
 
-    @cached_property
-    def scoring(self) -> "ResultScorerFactory":
-        from monitor.search.bundles.scoring import ResultScorerFactory
-
-        return ResultScorerFactory(self.settings)
+    scoring: "_Part[ResultScorerFactory]" = _Part("search.bundles.scoring.ResultScorerFactory")
+    meaning: "_Part[MeaningSearch]" = _Part(
+        "search.meaning.MeaningSearch", vectors="store.vectors", embed_query="embeddings.embed_query"
+    )
 
     @cached_property
     def archive_search(self) -> "ArchiveSearch":
         from monitor.search.backends.archive import ArchiveSearch
-        from monitor.search.meaning import MeaningSearch
 
         def score(relevance: float, day: dt.date, url: str) -> float:
             today = self.clock.now().date()
             return self.scoring().score_with_relevance(relevance, url=url, published_on=day, today=today).final
 
-        meaning = MeaningSearch(vectors=self.store.vectors, embed_query=self.embeddings.embed_query)
-        return ArchiveSearch(fulltext=self.store.fulltext, score_item=score, meaning=meaning)
+        return ArchiveSearch(fulltext=self.store.fulltext, score_item=score, meaning=self.meaning)
 
     @cached_property
     def backends(self) -> "SearchBackends":
@@ -246,7 +247,7 @@ class App:
     evaluations: "_Part[EvaluationService]" = _Part("services.evaluation.EvaluationService", storage="files")
     archive: "_Part[ArchiveService]" = _Part("services.items.ArchiveService", search="archive_search")
     items: "_Part[ItemService]" = _Part("services.items.ItemService")
-    marks: "_Part[MarkService]" = _Part("services.items.MarkService")
+    marks: "_Part[MarkService]" = _Part("services.marks.MarkService")
     alerts: "_Part[AlertService]" = _Part("services.alerts.AlertService")
     deadlines: "_Part[DeadlineService]" = _Part("services.deadlines.DeadlineService")
     topics: "_Part[TopicService]" = _Part(
@@ -351,7 +352,8 @@ class App:
     )
 
     async def _print_pdf(self, page: bytes) -> bytes:
-        from monitor.fetch.browser.renderer import print_pdf
+        with needs_extra("browser", BrowserMissing):
+            from monitor.fetch.browser.renderer import print_pdf
 
         return await print_pdf(page, self.settings.pages.browser)
 
@@ -404,17 +406,10 @@ class _LazyNotifier:
 
 
 def _build_settings_service(base: Settings, store: Store) -> SettingsService:
-    checks: dict[str, SettingCheck] = {**CHECKS, "deliver.targets": _check_targets, "work.blackout": _check_blackout}
+    checks: dict[str, SettingCheck] = {**CHECKS, "work.blackout": _check_blackout}
     return SettingsService(
         store=store, base=base, secret_box=SecretBox(base.data_dir), clock=SystemClock(), checks=checks
     )
-
-
-def _check_targets(settings: Settings) -> None:
-    if settings.deliver.targets:
-        from monitor.services.deliveries import check_targets
-
-        check_targets(settings)
 
 
 def _check_blackout(settings: Settings) -> None:
@@ -439,7 +434,7 @@ async def open_app(settings: Settings) -> AsyncIterator[App]:
         store.sessions.timezone = settings.timezone
         if settings.llm.is_on:
             settings.llm.check_endpoint()
-        _check_targets(settings)
+        CHECKS["deliver.targets"](settings)
         app = App(settings_service=settings_service, store=store, stack=stack, lifetime=lifetime)
         if settings.sources:
             await app.sources.seed(settings.sources)
@@ -480,15 +475,11 @@ async def open_service(settings: Settings, *, worker: bool, scheduler: bool) -> 
             await stack.enter_async_context(planner.run())
         # Last, for opening the queue holds the event loop while it waits for the database.
         retention, scrub = (app.retention, app.scrub) if scheduler else (None, None)
-        await stack.enter_async_context(
-            run_housekeeping(
-                app.settings_service,
-                close_unused=app.loaders.close_unused,
-                retention=retention,
-                scrub=scrub,
-                embeddings=app.embeddings if worker else None,
-            )
+        embeddings, close = app.embeddings if worker else None, app.loaders.close_unused
+        duties = run_housekeeping(
+            app.settings_service, close_unused=close, retention=retention, scrub=scrub, embeddings=embeddings
         )
+        await stack.enter_async_context(duties)
         yield app
 
 

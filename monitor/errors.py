@@ -10,6 +10,7 @@ MonitorError
 │       └── DatabaseGone      no connection, no room on its disk, or locked for long: wait, and begin again
 ├── WorkFailed            the work was well asked for and could not be done     exit code 1
 │   ├── BrowserMissing      no Chromium on this machine, or none that starts
+│   ├── ExtraMissing        what was asked for needs an extra of the distribution that is not installed
 │   └── NotDelivered        a channel did not take a notification: try again, or not
 ├── ModelFailed           a model call gave no answer: fall back to the rule
 │   └── ModelUnavailable    do not ask again in this run (circuit open, budget spent, key refused)
@@ -78,6 +79,9 @@ class WorkFailed(MonitorError): ...
 
 
 class BrowserMissing(WorkFailed): ...
+
+
+class ExtraMissing(WorkFailed): ...
 
 
 class NotDelivered(WorkFailed):

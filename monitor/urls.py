@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, parse_qsl, quote, urlencode, urljoin, urlsplit, urlunsplit
 
 if TYPE_CHECKING:
-    from tldextract import TLDExtract
+    from publicsuffixlist import PublicSuffixList
 
+_IPV4 = re.compile(r"\d{1,3}(\.\d{1,3}){3}")
 _TRACKING = re.compile(r"^(utm_\w+|spm|fbclid|gclid|msclkid|mc_[ce]id|_ga|yclid|igshid|wt\.mc_id)$", re.IGNORECASE)
 _MAX_KEY_CHARS = 365
 _SAFE_PATH = "/:@!$&'()*+,;=-._~%"
@@ -81,25 +82,24 @@ def _remove_tracking(query: str) -> str:
 def get_registrable_domain(url: str) -> str:
     """Return the part of a host that one registrant holds, as `sample.gov.cn` for `zfxxgk.sample.gov.cn`.
 
-    It follows the Public Suffix List of the installed tldextract. An address or a suffix itself, as `gov.cn`, stands
-    for itself; under a suffix that the list lacks, the last two labels count.
+    It follows the Public Suffix List of the installed publicsuffixlist. An address or a suffix itself, as `gov.cn`,
+    stands for itself; under a suffix that the list lacks, the last two labels count.
     """
     return _find_registrable_domain((urlsplit(url).hostname or "").rstrip("."))
 
 
 @lru_cache(maxsize=4096)
 def _find_registrable_domain(host: str) -> str:
-    found = _load_suffixes().extract_str(host)
-    if found.ipv4 or ":" in host:
+    if ":" in host or _IPV4.fullmatch(host):
         return host
-    return found.top_domain_under_public_suffix or (host if found.suffix else ".".join(host.split(".")[-2:]))
+    return _load_suffixes().privatesuffix(host) or host
 
 
 @cache
-def _load_suffixes() -> "TLDExtract":
-    from tldextract import TLDExtract
+def _load_suffixes() -> "PublicSuffixList":
+    from publicsuffixlist import PublicSuffixList  # read when it is first asked
 
-    return TLDExtract(cache_dir=None, suffix_list_urls=(), include_psl_private_domains=True)
+    return PublicSuffixList()
 
 
 def is_same_site(url: str, other: str) -> bool:

@@ -20,7 +20,6 @@ ReplaceOption = Annotated[bool, typer.Option("--replace", help="Lose what the da
 
 def init(as_json: JsonOption = False) -> None:
     from monitor.config.loading import get_settings_path, render_config
-    from monitor.db.migrate import upgrade_database
 
     terminal = get_terminal()
     path = get_settings_path(terminal.config)
@@ -29,7 +28,8 @@ def init(as_json: JsonOption = False) -> None:
         write_file(path, render_config().encode(), is_private=True)  # urls in it may hold passwords
     if not as_json:
         terminal.print("setup.config_written" if is_new else "setup.config_kept", path=path)
-    done = upgrade_database(terminal.load_settings().database_url)
+    settings = terminal.load_settings()
+    done = _upgrade(settings, settings.database_url)
     if as_json:
         terminal.write_json({"config": path, "is_new": is_new} | _describe_upgrade(done))
         return
@@ -38,12 +38,14 @@ def init(as_json: JsonOption = False) -> None:
 
 
 @app.command()
-def upgrade(as_json: JsonOption = False) -> None:
-    """Create the database or bring it to the schema of this version."""
-    from monitor.db.migrate import upgrade_database
-
+def upgrade(
+    no_backup: Annotated[bool, typer.Option("--no-backup", help="Write no backup of an older database first.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Create the database, or back it up and bring it to the schema of this version."""
     terminal = get_terminal()
-    done = upgrade_database(terminal.load_settings().database_url)
+    settings = terminal.load_settings()
+    done = _upgrade(settings, settings.database_url, has_backup=not no_backup)
     if as_json:
         terminal.write_json(_describe_upgrade(done))
     else:
@@ -51,7 +53,7 @@ def upgrade(as_json: JsonOption = False) -> None:
 
 
 def _describe_upgrade(done: Message) -> dict[str, Any]:
-    return {"database": done.args["database"], "outcome": done.code.removeprefix("database.")}
+    return {"outcome": done.code.removeprefix("database."), **done.args}
 
 
 @app.command()
@@ -128,6 +130,14 @@ def _print_rows(terminal: Terminal, rows: dict[str, int], code: str, *, as_json:
     terminal.print(code, rows=sum(rows.values()))
 
 
+def _upgrade(settings: "Settings", url: str, *, has_backup: bool = True) -> Message:
+    """Upgrade a database after its backup, which is noted as the newest one."""
+    from monitor.clock import SystemClock
+    from monitor.db.maintenance import upgrade_database
+
+    return upgrade_database(url, data_dir=settings.data_dir, now=SystemClock().now(), has_backup=has_backup)
+
+
 async def _back_up(settings: "Settings", file: Path) -> int:
     """Back up a database of whatever version, so no App is opened; return the file's size in bytes."""
     from monitor.clock import SystemClock
@@ -145,10 +155,9 @@ async def _check_not_in_use(settings: "Settings", url: str) -> None:
     from monitor.clock import SystemClock
     from monitor.db.database import Store
     from monitor.db.engines import DatabaseAddress
-    from monitor.db.migrate import upgrade
     from monitor.jobs.presence import HeartbeatRegistry
 
-    await asyncio.to_thread(upgrade, url)
+    await asyncio.to_thread(_upgrade, settings, url)
     async with Store.open(url) as store:
         presence = HeartbeatRegistry(store=store, clock=SystemClock(), folder=settings.data_dir)
         working = sorted(await presence.list_alive())

@@ -15,6 +15,7 @@ import typer
 from monitor import __version__
 from monitor.cli.parser import CommandGroup, LazyCommand, build_group, describe_usage_error, localize
 from monitor.cli.terminal import EXIT_INTERRUPTED, Terminal, get_terminal
+from monitor.config.secrets import load_secret_files
 from monitor.errors import MonitorError
 from monitor.i18n.message import Message
 
@@ -151,6 +152,7 @@ def _apply_global_options(
     """Watch official sites and brief the analysts who need to know."""
     terminal = get_terminal()
     terminal.config, terminal.is_debug = config, debug
+    load_secret_files(os.environ)
     if debug:
         from monitor.logs import configure_logging
 

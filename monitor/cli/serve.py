@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from monitor.cli.terminal import JsonOption, Terminal, get_terminal
 from monitor.errors import DatabaseError, UsageError
+from monitor.extras import needs_extra
 
 if TYPE_CHECKING:
     from monitor.bootstrap import App
@@ -62,7 +63,8 @@ async def _serve(
         if worker:
             app.workers.start()
             if app.settings.llm.is_on:
-                import_module("monitor.llm.client")  # the first run would hold the event loop for its seconds
+                with needs_extra("models"):
+                    import_module("monitor.llm.client")  # the first run would hold the event loop for its seconds
         _tune_garbage_collection()
         stack.enter_context(app.watchdog.watch())  # the start itself holds the event loop with its imports
         parts = [name for name, is_on in (("worker", worker), ("scheduler", scheduler), ("web", web)) if is_on]
@@ -133,7 +135,8 @@ def mcp(as_json: JsonOption = False) -> None:  # noqa: ARG001 -- stdout is the p
     configure_logging(level=logging.DEBUG if terminal.is_debug else logging.WARNING)
 
     async def serve(app: "App") -> None:
-        from monitor.mcp_server.server import open_server
+        with needs_extra("mcp"):
+            from monitor.mcp_server.server import open_server
 
         async with open_server(app) as server:
             await server.run_stdio_async()

@@ -1,13 +1,40 @@
-"""Secrets and the hosts that they are for: a key goes where it was given for, and nowhere else."""
+"""Secrets: read from files, and bound to the hosts that they are for: a key goes where it was given for alone."""
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, MutableMapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal
 from urllib.parse import SplitResult, urlsplit
 
+from monitor.errors import SettingsError
 from monitor.i18n.message import Message
+
+_FOLDER_VARIABLES = ("MONITOR_SECRETS_DIR", "CREDENTIALS_DIRECTORY")
+_CONTAINER_FOLDER = Path("/run/secrets")
+_SECRET_FILE = re.compile(r"(?:monitor_)?([A-Z][A-Z0-9_]*)")
+"""A file is named after the variable; systemd puts a prefix before what it loads from a folder."""
+
+
+def load_secret_files(environment: MutableMapping[str, str]) -> None:
+    """Set each variable that is not set from the file of its name in the folder of secrets.
+
+    The folder is MONITOR_SECRETS_DIR, else that of systemd's credentials, else where containers find theirs.
+    `SettingsError` where the folder that is named, or a file in it, cannot be read.
+    """
+    named = [Path(environment[variable]) for variable in _FOLDER_VARIABLES if environment.get(variable)]
+    folder = named[0] if named else _CONTAINER_FOLDER
+    if not named and not folder.is_dir():
+        return
+    try:
+        for file in folder.iterdir():
+            found = _SECRET_FILE.fullmatch(file.name)
+            if found and file.is_file() and not environment.get(found[1]):
+                environment[found[1]] = file.read_text(encoding="utf-8").strip("\r\n")
+    except (OSError, ValueError) as error:
+        raise SettingsError("config.secrets_not_readable", folder=folder, reason=str(error)) from None
+
 
 SecretOrigin = Literal["environment", "stored"]
 

@@ -1,6 +1,8 @@
 """The store: one database, and its queries by subject."""
 
 import asyncio
+import datetime as dt
+import secrets
 from contextlib import AbstractAsyncContextManager
 from importlib import import_module
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -9,7 +11,14 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from monitor.db import migrate
 from monitor.db.engines import DatabaseAddress, open_async_engine
-from monitor.db.sessions import DEFAULT_MAX_RETRY_S, SessionFactory, build_not_migrated_error, translate_errors
+from monitor.db.sessions import (
+    DEFAULT_MAX_RETRY_S,
+    SessionFactory,
+    build_not_migrated_error,
+    build_unusable_error,
+    translate_errors,
+)
+from monitor.i18n.message import Message
 
 if TYPE_CHECKING:
     from monitor.db.captures import CaptureStore
@@ -134,6 +143,14 @@ class Store(AbstractAsyncContextManager["Store"]):
         if found != migrate.get_head_revision():
             raise build_not_migrated_error(self._address)
         self.sessions.max_retry_s = self._max_retry_s
+
+    async def check_writing(self, at: dt.datetime) -> None:
+        """Write a row, read it in another transaction and remove it; `DatabaseError` where that fails."""
+        name = f"check-{secrets.token_hex(8)}"
+        await self.leases.acquire(name, "check", at=at, expected=None)
+        if await self.leases.get(name) is None:
+            raise build_unusable_error(self._address, Message("database.row_lost"))
+        await self.leases.release(name, "check")
 
     async def close(self) -> None:
         """Close all connections; a later query opens new ones."""

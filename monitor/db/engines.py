@@ -10,6 +10,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import unquote
 
 from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event, make_url
 from sqlalchemy.engine.interfaces import DBAPIConnection
@@ -35,18 +36,20 @@ class DatabaseAddress:
     def parse(cls, text: str) -> "DatabaseAddress":
         """Parse a `database_url`, with or without a driver in its scheme.
 
-        `DatabaseError` where it is no url, names another kind of database, or SQLite without a file.
+        `DatabaseError` where it is no url, names another kind of database, SQLite without a file, or is
+        ambiguous because a password has signs of its own meaning.
         """
         try:
             url = make_url(text)
         except (ArgumentError, ValueError):
-            raise DatabaseError("database.not_a_url", examples=_EXAMPLES) from None
+            code = "database.url_ambiguous" if text.count("@") > 1 else "database.not_a_url"
+            raise DatabaseError(code, examples=_EXAMPLES) from None
         kind = url.drivername.split("+", 1)[0]
         if kind not in _DRIVERS:
             raise DatabaseError("database.unknown_kind", kind=repr(kind), examples=_EXAMPLES)
         url = url.set(drivername=_DRIVERS[kind])
         if kind != "sqlite":
-            return cls(url)
+            return cls(_restore_password(url))
         if not url.database or url.database == ":memory:" or url.database.startswith("file:"):
             raise DatabaseError("database.no_file_named", examples=_EXAMPLES)
         return cls(url, Path(url.database))
@@ -61,6 +64,17 @@ class DatabaseAddress:
         """The url without password, driver and parameters (which may hold a password too)."""
         scheme = self.url.drivername.split("+", 1)[0]
         return self.url.set(drivername=scheme, query={}).render_as_string(hide_password=True)
+
+
+def _restore_password(url: URL) -> URL:
+    """Give a password what follows its first @, where SQLAlchemy ends it; else it would be shown as the host.
+
+    `DatabaseError` where it cannot be told where the password ends.
+    """
+    rest, at, host = (url.host or "").rpartition("@")
+    if "@" in (url.database or "") or (at and (url.password is None or not host)):
+        raise DatabaseError("database.url_ambiguous")
+    return url.set(password=f"{url.password}@{unquote(rest)}", host=host) if at else url
 
 
 _BUSY_TIMEOUT_MS = 15_000

@@ -17,6 +17,7 @@ from pydantic import BaseModel
 from sqlalchemy import (
     ColumnElement,
     Connection,
+    MetaData,
     NullPool,
     Table,
     bindparam,
@@ -39,6 +40,7 @@ from sqlmodel import SQLModel, col
 from monitor.db import migrate
 from monitor.db.engines import DatabaseAddress, open_migration_engine, open_read_engine
 from monitor.db.fulltext_index import reindex_without_texts
+from monitor.db.integrity import BackupLog
 from monitor.db.queries.items import ItemStore
 from monitor.db.sessions import (
     BATCH_SIZE,
@@ -110,6 +112,7 @@ INTERRUPTED_RESEARCH_ERROR = Message("cause.research_moved")
 
 # Who is at work at the one place says nothing about the other.
 _PROCESS_TABLES = frozenset(str(table.__tablename__) for table in (Executor, Lease))
+_OLD_TABLES_LEFT = _PROCESS_TABLES | {"alembic_version"}
 
 
 def transfer_database(origin: str, target: str, *, is_replacing: bool = False) -> dict[str, int]:
@@ -196,7 +199,11 @@ def create_backup(url: str, file: Path) -> int:
             with closing(sqlite3.connect(address.file)) as reader, closing(sqlite3.connect(part)) as writer:
                 reader.backup(writer)  # a view of one moment, while others read and write
         else:
-            transfer_database(url, f"sqlite:///{part}")
+            revision = migrate.get_current_revision(url)
+            if revision in (None, migrate.get_head_revision()):
+                transfer_database(url, f"sqlite:///{part}")
+            else:
+                _copy_old_database(address, part, str(revision))
         with closing(sqlite3.connect(part)) as connection:
             connection.execute("PRAGMA journal_mode=DELETE")
         verify_backup(part)
@@ -208,6 +215,49 @@ def create_backup(url: str, file: Path) -> int:
         for left in (part, Path(f"{part}-wal"), Path(f"{part}-shm"), Path(f"{part}-journal")):
             with suppress(OSError):
                 left.unlink()
+
+
+_UPGRADE_BACKUPS = "backups"
+_MAX_UPGRADE_BACKUPS = 5
+
+
+def upgrade_database(url: str, *, data_dir: Path, now: dt.datetime, has_backup: bool = True) -> Message:
+    """Create the database or bring it to this version's schema; return what was done.
+
+    What a database of an older version holds is first written into `backups` of the data folder, where the last five of
+    these backups are kept. `WorkFailed` where that cannot be written: then nothing is changed.
+    """
+    shown, before = DatabaseAddress.parse(url).redacted_url, migrate.get_current_revision(url)
+    if before == migrate.get_head_revision():
+        return Message.of("database.up_to_date", database=shown)
+    if before is None or not has_backup:
+        migrate.upgrade(url)
+        return Message.of("database.created" if before is None else "database.upgraded", database=shown)
+    file = data_dir / _UPGRADE_BACKUPS / f"before-upgrade-{before}-{now:%Y%m%dT%H%M%SZ}.db"
+    create_backup(url, file)
+    BackupLog(data_dir).add(file, at=now)
+    kept = sorted(file.parent.glob("before-upgrade-*.db"), key=lambda path: path.stat().st_mtime)
+    for old in kept[:-_MAX_UPGRADE_BACKUPS]:
+        old.unlink()
+    migrate.upgrade(url)
+    return Message.of("database.upgraded_with_backup", database=shown, backup=str(file))
+
+
+def _copy_old_database(address: DatabaseAddress, file: Path, revision: str) -> None:
+    """Copy a database of an older revision into a new SQLite file of that revision, by the columns that both have."""
+    target = DatabaseAddress.parse(f"sqlite:///{file}")
+    migrate.upgrade(target.full_url, revision)
+    theirs, ours = MetaData(), MetaData()
+    with translate_errors(address), open_read_engine(address).begin() as out_of:
+        theirs.reflect(out_of)
+        with open_migration_engine(target).begin() as into:
+            ours.reflect(into, only=lambda name, _: name in theirs.tables and name not in _OLD_TABLES_LEFT)
+            for table in ours.sorted_tables:
+                columns = [theirs.tables[table.name].c[column.name] for column in table.columns]
+                into.execute(delete(table))
+                rows = out_of.execution_options(yield_per=BATCH_SIZE).execute(select(*columns)).mappings()
+                for batch in rows.partitions():
+                    into.execute(insert(table), [dict(row) for row in batch])
 
 
 def restore_backup(file: Path, url: str, *, is_replacing: bool = False) -> dict[str, int]:

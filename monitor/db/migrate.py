@@ -26,15 +26,6 @@ def upgrade(url: str, revision: str = "head") -> None:
     _run_alembic("upgrade", address, revision)
 
 
-def upgrade_database(url: str) -> Message:
-    """Create the database or bring it to this version's schema; return what was done."""
-    shown, before = DatabaseAddress.parse(url).redacted_url, get_current_revision(url)
-    if before == get_head_revision():
-        return Message.of("database.up_to_date", database=shown)
-    upgrade(url)
-    return Message.of("database.created" if before is None else "database.upgraded", database=shown)
-
-
 def downgrade(url: str, revision: str) -> None:
     """Take the database back to a revision; `base` is the empty one. What the newer tables held is lost."""
     _run_alembic("downgrade", DatabaseAddress.parse(url), revision)

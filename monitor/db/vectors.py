@@ -36,12 +36,12 @@ class VectorStore(Queries):
     async def list_pending(self, model: str, *, limit: int, max_chars: int) -> list[ItemText]:
         """Return items without a vector of this model, the newest first; those of runs under way wait for a summary."""
         has_vector = exists().where(col(ItemVector.item_id) == col(Item.id), col(ItemVector.model) == model)
-        is_under_way = exists().where(col(Run.id) == col(Item.run_id), col(Run.ended_at).is_(None))
+        is_running = exists().where(col(Run.id) == col(Item.run_id), col(Run.ended_at).is_(None))
         text = func.coalesce(func.substr(col(ItemPageText.text), 1, max_chars), "")
         query = (
             select(col(Item.id), col(Item.title), col(Item.summary), text)
             .outerjoin(ItemPageText, col(ItemPageText.item_id) == col(Item.id))
-            .where(~has_vector, ~is_under_way)
+            .where(~has_vector, ~is_running)
             .order_by(col(Item.id).desc())
             .limit(limit)
         )

@@ -33,6 +33,7 @@ from monitor.exports.document import (
     normalize_line,
     sanitize_link_target,
 )
+from monitor.extras import needs_extra
 
 if TYPE_CHECKING:
     from docx.document import Document as WordFile
@@ -49,8 +50,12 @@ _XML_NAMESPACE = "http://www.w3.org/XML/1998/namespace"
 
 
 def open_template(template: bytes | None) -> "WordFile":
-    """Return the firm's file, docx or dotx, or the blank one; raise `UsageError` for anything else."""
-    import docx  # takes a while
+    """Return the firm's file, docx or dotx, or the blank one.
+
+    `UsageError` for anything else, `ExtraMissing` without the library that reads it.
+    """
+    with needs_extra("documents"):
+        import docx  # takes a while
 
     try:
         return docx.Document(io.BytesIO(_convert_to_docx(template) if template is not None else _build_blank_docx()))

@@ -25,6 +25,7 @@ from monitor.exports.document import (
     normalize_line,
     sanitize_link_target,
 )
+from monitor.extras import needs_extra
 
 
 def render_html(document: Document) -> bytes:
@@ -42,7 +43,8 @@ def render_html(document: Document) -> bytes:
 
 def render_mail(document: Document) -> bytes:
     """Return the document as HTML for mail: every style stands at its element, for readers that drop style sheets."""
-    import css_inline
+    with needs_extra("notify"):
+        import css_inline
 
     inliner = css_inline.CSSInliner(
         inline_style_tags=False, keep_link_tags=True, load_remote_stylesheets=False, extra_css=_load_style("mail.css")

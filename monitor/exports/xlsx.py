@@ -17,6 +17,7 @@ from monitor.exports.document import (
     normalize_line,
     sanitize_link_target,
 )
+from monitor.extras import needs_extra
 
 if TYPE_CHECKING:
     from openpyxl import Workbook as File
@@ -39,7 +40,8 @@ def render_xlsx(workbook: Workbook) -> bytes:
 
     They are written row by row, so that a large archive needs little memory. No text becomes a formula.
     """
-    from openpyxl import Workbook as File
+    with needs_extra("documents"):
+        from openpyxl import Workbook as File
 
     file = File(write_only=True)
     _add_styles(file)

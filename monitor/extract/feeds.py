@@ -12,7 +12,7 @@ from lxml import etree
 from monitor.dates import find_days, publication_day
 from monitor.extract.attachments import detect_document_type
 from monitor.extract.html import collapse_whitespace
-from monitor.page import Attachment, Candidate, Page
+from monitor.page import Attachment, Candidate
 from monitor.urls import clean_url, get_last_segment, is_same_site
 from monitor.vocabulary import DateSource
 
@@ -158,29 +158,8 @@ def _parse_json_feed(text: str, base: str, today: dt.date) -> tuple[str, list[Ca
     )
 
 
-MAX_SITEMAPS = 10
 _INDEX = re.compile(r"<\s*(?:\w+:)?sitemapindex\b", re.IGNORECASE)
 
 
 def is_sitemap_index(text: str) -> bool:
     return _INDEX.search(text[:3000]) is not None
-
-
-def select_newest_sitemaps(index: Page) -> tuple[list[str], int]:
-    """Return the sitemaps of an index to read, newest first, and the number of others that may have newer entries.
-
-    A sitemap that changed before the last of these has nothing newer; one without a date may have.
-    """
-    ordered = sorted(index.candidates, key=lambda sitemap: sitemap.date or dt.date.max, reverse=True)
-    chosen, rest = ordered[:MAX_SITEMAPS], ordered[MAX_SITEMAPS:]
-    return [sitemap.url for sitemap in chosen], sum(sitemap.date is None for sitemap in rest)
-
-
-def merge_sitemaps(index: Page, sitemaps: Sequence[Page]) -> Page:
-    """Return the index with the entries of its sitemaps; with the first one's error where none could be read."""
-    found: dict[str, Candidate] = {}
-    for sitemap in sitemaps:
-        for candidate in sitemap.candidates:
-            found.setdefault(candidate.url, candidate)
-    error = sitemaps[0].error if sitemaps and all(sitemap.error for sitemap in sitemaps) else None
-    return index.model_copy(update={"candidates": list(found.values()), "error": error})

@@ -153,6 +153,7 @@ class Outline:
     texts: list[str] = field(default_factory=list)
     text_owner: list[int] = field(default_factory=list)
     memory: SiteRepeats | None = None
+    declares_article: bool = False
 
     def get_text(self, element: Element, max_chars: int | None = None) -> str:
         """Return the visible text in an element, its white space collapsed; no more texts than reach `max_chars`."""
@@ -204,6 +205,18 @@ class Outline:
         """The indexes of the elements that are links."""
         return frozenset(anchor.element.index for anchor in self.anchors)
 
+    def list_links(self, element: Element) -> list[Anchor]:
+        """Return the links in an element, itself included."""
+        return self.anchors[self._link_counts[element.index] : self._link_counts[element.end]]
+
+    def count_links(self, element: Element) -> int:
+        return self._link_counts[element.end] - self._link_counts[element.index]
+
+    @cached_property
+    def _link_counts(self) -> list[int]:
+        """The number of links before each element, and of all."""
+        return [0, *accumulate([element.index in self.link_indexes for element in self.elements])]
+
     def _get_link_text(self, element: Element) -> str:
         # The title of an empty link counts: a script writes its text, or it lies over a card.
         title = "" if element.end > element.index + 1 else element.get_title()
@@ -226,9 +239,12 @@ def _build_resolver(base: str) -> Callable[[str], str | None]:
     return resolve
 
 
+_ARTICLE_META = 'meta[property="og:type"][content="article" i], meta[property="article:published_time"]'
+
+
 def build_outline(tree: LexborHTMLParser, url: str) -> Outline:
     """Return the outline of a page that was loaded from `url`; its links are relative to its `base` element, if any."""
-    page = Outline(url=url, base=get_base_url(tree, url))
+    page = Outline(url=url, base=get_base_url(tree, url), declares_article=tree.css_first(_ARTICLE_META) is not None)
     if tree.root is not None:
         _fill_outline(page, tree.root)
     return page
@@ -287,39 +303,6 @@ def _close_elements(elements: list[Element]) -> None:
             parent.end, parent.text_end = max(parent.end, element.end), max(parent.text_end, element.text_end)
 
 
-_MIN_SENTENCE_WEIGHT = 24
-
-
 def measure_text_weight(text: str) -> int:
     """Return the length of a text without white space, a Chinese character counted as two."""
     return measure_width("".join(text.split()))
-
-
-def is_inline(page: Outline, link: Element) -> bool:
-    """Whether a link stands in or at the end of a sentence: text of the same element goes before it."""
-    if link.parent is None or not _follows_text(page, link, link.parent):
-        return False
-    for element in reversed(page.elements[link.parent.index + 1 : link.index]):
-        if element.text_start < link.text_start:
-            break
-        if element.tag in ("br", "hr"):
-            return False
-    return measure_text_weight(page.texts[link.text_start - 1]) >= _MIN_SENTENCE_WEIGHT or is_within_sentence(
-        page, link
-    )
-
-
-def is_within_sentence(page: Outline, link: Element) -> bool:
-    """Whether the sentence in which a link stands begins with a word before it and goes on behind it."""
-    after = link.text_end
-    if link.parent is None or not _follows_text(page, link, link.parent):
-        return False
-    if after >= len(page.texts) or page.text_owner[after] != link.parent.index:
-        return False
-    word, rest = page.texts[link.text_start - 1].rstrip()[-1:], page.texts[after].lstrip()
-    goes_on = rest[:1].islower() or rest[:1] in "，、"
-    return word.isalpha() and goes_on and measure_text_weight(rest) >= _MIN_SENTENCE_WEIGHT
-
-
-def _follows_text(page: Outline, link: Element, parent: Element) -> bool:
-    return link.text_start > 0 and page.text_owner[link.text_start - 1] == parent.index

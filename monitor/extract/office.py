@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from monitor.errors import WorkFailed
 from monitor.extract.encoding import decode
+from monitor.extras import needs_extra
 from monitor.i18n.message import Message
 from monitor.markup import parse_html
 
@@ -47,7 +48,8 @@ def _read_text(body: bytes, *, is_markup: bool) -> str:
 
 
 def _read_pdf(body: bytes) -> Iterator[str]:
-    import pypdfium2
+    with needs_extra("documents"):
+        import pypdfium2
 
     document = pypdfium2.PdfDocument(body)
     try:
@@ -61,8 +63,9 @@ def _read_pdf(body: bytes) -> Iterator[str]:
 
 
 def _read_docx(body: bytes) -> Iterator[str]:
-    import docx
-    from docx.table import Table
+    with needs_extra("documents"):
+        import docx
+        from docx.table import Table
 
     _check_unpacked_size(body)
     for block in docx.Document(io.BytesIO(body)).iter_inner_content():
@@ -74,7 +77,8 @@ def _read_docx(body: bytes) -> Iterator[str]:
 
 
 def _read_xlsx(body: bytes) -> Iterator[str]:
-    import openpyxl
+    with needs_extra("documents"):
+        import openpyxl
 
     _check_unpacked_size(body)
     workbook = openpyxl.load_workbook(io.BytesIO(body), read_only=True, data_only=True)

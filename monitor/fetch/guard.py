@@ -217,13 +217,12 @@ class GuardedTransport(httpx.AsyncHTTPTransport):
     """httpx's own transport, with connections made by `GuardedBackend`."""
 
     def __init__(self, context: ssl.SSLContext, guard: Guard) -> None:
-        super().__init__(verify=context, http2=True)
+        super().__init__(verify=context)
         self._pool = httpcore.AsyncConnectionPool(
             ssl_context=context,
             max_connections=100,
             max_keepalive_connections=20,
             keepalive_expiry=5.0,
-            http2=True,
             network_backend=GuardedBackend(guard),
         )
 
@@ -236,7 +235,7 @@ class ProxiedTransport(httpx.AsyncBaseTransport):
 
     def __init__(self, context: ssl.SSLContext, guard: Guard, proxy: httpx.Proxy) -> None:
         self._direct = GuardedTransport(context, guard)
-        self._proxied = httpx.AsyncHTTPTransport(verify=context, http2=True, proxy=proxy)
+        self._proxied = httpx.AsyncHTTPTransport(verify=context, proxy=proxy)
         self._guard = guard
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:

@@ -4,7 +4,6 @@ Also the seams `Transport` and `Recorder`, which runs are built on.
 """
 
 import datetime as dt
-import io
 import re
 import zlib
 from collections.abc import Mapping
@@ -12,8 +11,6 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, Self
 from urllib.parse import urlsplit
 
-import brotli
-import zstandard
 from selectolax.lexbor import LexborHTMLParser
 
 from monitor.errors import WorkFailed
@@ -22,7 +19,7 @@ from monitor.markup import parse_html
 from monitor.page import PageError, PageErrorCode
 from monitor.vocabulary import FetchMode
 
-ACCEPT_ENCODING = "gzip, deflate, br, zstd"
+ACCEPT_ENCODING = "gzip, deflate"
 
 # Detail codes of page errors.
 NO_BROWSER = "no_browser"
@@ -234,12 +231,7 @@ def _decode(body: bytes, coding: str, limit: int) -> bytes:
             return _gunzip(body, limit)
         if coding == "deflate":
             return _inflate(body, limit)
-        if coding == "br":
-            decoded: bytes = brotli.Decompressor().process(body, output_buffer_limit=limit)
-            return decoded
-        if coding == "zstd":
-            return zstandard.ZstdDecompressor(max_window_size=2**27).stream_reader(io.BytesIO(body)).read(limit)
-    except (zlib.error, brotli.error, zstandard.ZstdError) as error:
+    except zlib.error as error:
         raise DecompressionError("fetch.coding_invalid", coding=coding) from error
     raise DecompressionError("fetch.coding_unknown", coding=coding[:40])
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from monitor.config.model import NetworkSettings, PagesSettings
+from monitor.errors import BrowserMissing
+from monitor.extras import needs_extra
 from monitor.fetch.client import HttpClient
 from monitor.fetch.guard import Guard
 from monitor.fetch.log_in import LogIn
@@ -45,7 +47,8 @@ class LogInSession:
 
     async def open(self) -> None:
         """Log in; `LogInFailed` says why that did not work, `BrowserMissing` that there is no browser for it."""
-        from monitor.fetch.browser.log_in import perform_log_in
+        with needs_extra("browser", BrowserMissing):
+            from monitor.fetch.browser.log_in import perform_log_in
 
         state, self._passwords = await perform_log_in(
             self.log_in, pages=self.pages, network=self.network, guard=self.guard

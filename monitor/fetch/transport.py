@@ -12,6 +12,7 @@ from urllib.parse import urljoin, urlsplit
 from monitor.clock import Clock
 from monitor.config.model import NetworkSettings, PagesSettings
 from monitor.errors import BrowserMissing, WorkFailed
+from monitor.extras import needs_extra
 from monitor.fetch.browser.launch import find_browser
 from monitor.fetch.client import CachePolicy, HttpClient
 from monitor.fetch.guard import Guard
@@ -98,7 +99,8 @@ class LazyRenderer:
 
     async def render(self, url: str) -> Response:
         if self._renderer is None:
-            from monitor.fetch.browser.renderer import Renderer
+            with needs_extra("browser", BrowserMissing):
+                from monitor.fetch.browser.renderer import Renderer
 
             self._renderer = Renderer(pages=self.pages, network=self.network, guard=self.guard, state=self.state)
         return await self._renderer.render(url)

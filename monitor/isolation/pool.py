@@ -437,7 +437,16 @@ class _ValueUnpickler(pickle.Unpickler):
     """Builds values: plain classes, exceptions of Python, and models, dataclasses, tuples, enums, errors of ours."""
 
     def find_class(self, module: str, name: str) -> Any:
+        if (module, name) == ("builtins", "getattr"):
+            return _get_member
         return _find_class(module, name)
+
+
+def _get_member(owner: object, name: str) -> enum.Enum:
+    """Return the member of an enum, which Python up to 3.11.3 (Debian 12) pickles as `getattr` of its class."""
+    if isinstance(owner, type) and issubclass(owner, enum.Enum) and name in owner.__members__:
+        return owner.__members__[name]
+    raise pickle.UnpicklingError(f"{name} of {owner!r:.100} is no value")
 
 
 @cache

@@ -11,6 +11,7 @@ from urllib.parse import quote
 from pydantic import BaseModel, ValidationError
 
 from monitor.errors import NotDelivered
+from monitor.extras import check_extra
 from monitor.fetch.outbound import find_error_code
 from monitor.notify.notification import Channel, Digest, Notification, check_status, redact_secrets
 
@@ -42,6 +43,7 @@ class ChatChannel(Channel):
 
     async def send(self, notification: Notification, *, accepted: Collection[str] = ()) -> None:
         del accepted
+        check_extra("notify", NotDelivered)
         max_bytes = _MAX_BYTES_BY_SCHEME.get(self.target.scheme, _DEFAULT_MAX_BYTES)
         body = render_digest(notification.digest, mark=f"#{notification.key[:8]}", max_bytes=max_bytes)
         request = {"url": self.target.expand_url(), "body": body, "ca_bundle": str(self.policy.network.ca_bundle or "")}

@@ -1,9 +1,10 @@
 """Loads pages and documents for a run: follows redirects and frames, and fetches each page once."""
 
 import asyncio
+import datetime as dt
 import hashlib
 from collections import OrderedDict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
@@ -23,7 +24,7 @@ from monitor.fetch.session import LogInSession
 from monitor.fetch.transport import SiteTransport
 from monitor.i18n.message import Message
 from monitor.isolation.pool import WorkerPool
-from monitor.page import NO_HINTS, Page, PageError, PageErrorCode, PageHints
+from monitor.page import NO_HINTS, Candidate, Page, PageError, PageErrorCode, PageHints
 from monitor.pages.parsing import PageTask, ParsedPages, ParsedResponse
 from monitor.pages.strategy import FetchStrategy, reject_shell
 from monitor.urls import clean_url
@@ -31,6 +32,7 @@ from monitor.vocabulary import FetchMode, Render
 
 _MAX_PAGES = 200
 _MAX_PAGE_REDIRECTS = 5
+_MAX_SITEMAPS = 10
 
 
 class PageLoader(Protocol):
@@ -211,8 +213,6 @@ class Loader:
 
     async def _load_sitemaps(self, index: Page, render: Render) -> Page:
         """Return a sitemap index with the entries of its newest sitemaps; note what was not read."""
-        from monitor.extract.feeds import merge_sitemaps, select_newest_sitemaps  # few sites show a sitemap
-
         urls, others = select_newest_sitemaps(index)
         sitemaps = [(await self._strategy.fetch_page(url, render)).page for url in urls]
         for sitemap in sitemaps:
@@ -306,3 +306,23 @@ class LoaderPool:
     async def close(self) -> None:
         for first, _ in self._shared:
             await first.close()
+
+
+def select_newest_sitemaps(index: Page) -> tuple[list[str], int]:
+    """Return the sitemaps of an index to read, newest first, and the number of others that may have newer entries.
+
+    A sitemap that changed before the last of these has nothing newer; one without a date may have.
+    """
+    ordered = sorted(index.candidates, key=lambda sitemap: sitemap.date or dt.date.max, reverse=True)
+    chosen, rest = ordered[:_MAX_SITEMAPS], ordered[_MAX_SITEMAPS:]
+    return [sitemap.url for sitemap in chosen], sum(sitemap.date is None for sitemap in rest)
+
+
+def merge_sitemaps(index: Page, sitemaps: Sequence[Page]) -> Page:
+    """Return the index with the entries of its sitemaps; with the first one's error where none could be read."""
+    found: dict[str, Candidate] = {}
+    for sitemap in sitemaps:
+        for candidate in sitemap.candidates:
+            found.setdefault(candidate.url, candidate)
+    error = sitemaps[0].error if sitemaps and all(sitemap.error for sitemap in sitemaps) else None
+    return index.model_copy(update={"candidates": list(found.values()), "error": error})

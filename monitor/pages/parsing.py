@@ -23,8 +23,6 @@ from monitor.urls import clean_url
 from monitor.vocabulary import FetchMode
 
 _MAX_SITEMAP_BYTES = 52_428_800  # what the sitemap protocol allows
-_MAX_SHELL_CHARS = 200
-_MAX_SHELL_LINKS = 5
 _MAY_REDIRECT = re.compile(rb"refresh|<i?frame", re.IGNORECASE)
 
 
@@ -101,8 +99,9 @@ def parse_body(result: FetchResult, task: PageTask | None = None, hints: PageHin
     from monitor.extract.encoding import decode
     from monitor.extract.feeds import is_sitemap_index
     from monitor.extract.parse import parse_page
-    from monitor.extract.redirects import find_main_frame, find_redirect, needs_browser
+    from monitor.extract.redirects import find_main_frame, find_redirect
     from monitor.markup import parse_html
+    from monitor.pages.shells import is_empty_shell, needs_browser
 
     body, content_type = unpack_body(result)
     page = parse_page(
@@ -133,19 +132,10 @@ def parse_body(result: FetchResult, task: PageTask | None = None, hints: PageHin
     return ParsedResponse(
         page,
         needs_browser=needs_browser(page, html),
-        is_empty_shell=_is_empty_shell(page, html),
+        is_empty_shell=is_empty_shell(page, html),
         redirect_url=find_redirect(html, page.final_url),
         frame_url=frame,
     )
-
-
-def _is_empty_shell(page: Page, html: str) -> bool:
-    """Whether the page has nothing to read though by its structure it should; a rendered page may be short."""
-    if page.candidates or len(page.text) >= _MAX_SHELL_CHARS or (page.rendered and len(page.links) >= _MAX_SHELL_LINKS):
-        return False
-    from monitor.extract.redirects import needs_browser
-
-    return needs_browser(page.model_copy(update={"rendered": False}), html)
 
 
 def unpack_body(result: FetchResult) -> tuple[bytes, str | None]:

@@ -3,7 +3,8 @@
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from monitor.errors import BrowserMissing
+from monitor.errors import BrowserMissing, ExtraMissing
+from monitor.extras import check_extra
 from monitor.fetch.result import NO_BROWSER, SCRIPT_CHALLENGE, FetchResult, Transport
 from monitor.i18n.message import Message
 from monitor.isolation.pool import WorkerPool
@@ -56,6 +57,7 @@ class FetchStrategy:
             return static
         rendered = await self.render_if_possible(address, task, hints)
         if rendered is None:
+            self._note_missing_extra(address)
             return static
         if rendered.page.error is None:
             if not static.page.is_cut_short:  # which says nothing about other pages of the folder
@@ -63,6 +65,12 @@ class FetchStrategy:
             return rendered
         # A page with some content without its scripts is better than an error with them.
         return rendered if static.page.error or static.is_empty_shell else static
+
+    def _note_missing_extra(self, address: str) -> None:
+        try:
+            check_extra("browser")
+        except ExtraMissing as missing:
+            self.notes.setdefault(address, missing.message)
 
     async def _fetch_static(self, address: str, task: PageTask | None, hints: PageHints) -> ParsedResponse:
         result = await self.fetch(address, FetchMode.HTTP)

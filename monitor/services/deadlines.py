@@ -4,9 +4,8 @@ import datetime as dt
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
-
-from icalendar import Calendar, Event
 
 from monitor.clock import Clock
 from monitor.config.model import Settings
@@ -17,12 +16,16 @@ from monitor.db.tables.policies import DeadlineMove
 from monitor.document import DocumentFacts
 from monitor.errors import NotFound
 from monitor.exports.document import normalize_line
+from monitor.extras import needs_extra
 from monitor.i18n.catalogue import render, translate
 from monitor.i18n.message import Message
 from monitor.policies.calendar import DeadlineEntry, find_postponements, merge_deadlines
 from monitor.policies.changes import DeadlineChange, compare_deadlines, list_deadlines, name_deadline, update_deadlines
 from monitor.services.alerts import AlertService
 from monitor.vocabulary import DeadlineKind
+
+if TYPE_CHECKING:
+    from icalendar import Event
 
 CALENDAR_MEDIA_TYPE = "text/calendar"
 _CALENDAR_PAST = dt.timedelta(days=90)
@@ -184,7 +187,13 @@ def describe_entry(entry: DeadlineEntry) -> Message:
 
 
 def build_calendar(entries: Sequence[DeadlineEntry], *, language: str, name: str) -> bytes:
-    """Return an iCalendar file (RFC 5545) of whole days; an event keeps its UID when its day moves."""
+    """Return an iCalendar file (RFC 5545) of whole days; an event keeps its UID when its day moves.
+
+    `ExtraMissing` without the library that writes it.
+    """
+    with needs_extra("documents"):
+        from icalendar import Calendar
+
     calendar = Calendar()
     calendar.add("prodid", "-//Monitor//Deadlines//EN")
     calendar.add("version", "2.0")
@@ -197,7 +206,9 @@ def build_calendar(entries: Sequence[DeadlineEntry], *, language: str, name: str
     return content
 
 
-def _build_event(entry: DeadlineEntry, language: str) -> Event:
+def _build_event(entry: DeadlineEntry, language: str) -> "Event":
+    from icalendar import Event
+
     lines = [normalize_line(entry.passage)]
     if entry.moved_from is not None:
         moved = Message.of("deadline.moved_from", before=entry.moved_from)

@@ -19,8 +19,7 @@ from monitor.db.integrity import QUICK_CHECK_TIMEOUT_S, BackupLog, check_integri
 from monitor.db.tables.evidence import IncidentKind
 from monitor.errors import DatabaseError, MonitorError, UsageError
 from monitor.evidence.chain import EvidenceChain, SigningKey
-from monitor.evidence.storage import FileStorage
-from monitor.fetch.browser.launch import find_browser
+from monitor.extras import needs_extra
 from monitor.fetch.outbound import OutboundPolicy
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
@@ -29,6 +28,7 @@ from monitor.services.deliveries import check_targets
 from monitor.services.drafts import check_template
 from monitor.services.health import DISK_WARN_BYTES, get_free_bytes
 from monitor.services.private_files import list_open_paths
+from monitor.services.probes import probe_browser, probe_database, probe_storage
 from monitor.services.schedules import check_timezone
 from monitor.services.settings import SettingsService
 
@@ -68,22 +68,19 @@ async def check_database(settings: Settings) -> Message:
         raise DatabaseError("database.missing", database=address.redacted_url)
     is_complete = await asyncio.to_thread(check_integrity, settings.database_url, BackupLog(settings.data_dir))
     async with Store.open(settings.database_url) as store:
-        await store.check()
+        await probe_database(store, SystemClock())
     if is_complete:
         return Message.of("doctor.database", database=address.redacted_url)
     return Message.of("doctor.database_large", database=address.redacted_url, seconds=f"{QUICK_CHECK_TIMEOUT_S:g}")
-
-
-def check_browser(settings: Settings) -> Finding:
-    return str(find_browser(settings.pages.browser))
 
 
 async def check_model(settings: Settings) -> "Finding | DoctorFinding":
     """Try every configured model; what one cannot do is a warning, for the rules do it."""
     if not settings.llm.is_on:
         return Message("doctor.model_off")
-    from monitor.llm.client import ModelClient  # its library takes a second to import
-    from monitor.llm.examination import examine_models
+    with needs_extra("models"):
+        from monitor.llm.client import ModelClient  # its library takes a second to import
+        from monitor.llm.examination import examine_models
 
     client = ModelClient(settings.llm, OutboundPolicy(settings.network))
     try:
@@ -106,7 +103,8 @@ async def check_embeddings(settings: Settings) -> Message:
     own = settings.llm.embeddings
     if own.model is None:
         return Message("doctor.embeddings_off")
-    from monitor.llm.client import ModelClient
+    with needs_extra("models"):
+        from monitor.llm.client import ModelClient
 
     client = ModelClient(settings.llm.for_embeddings(), OutboundPolicy(settings.network))
     try:
@@ -128,12 +126,6 @@ def check_delivery(settings: Settings) -> Finding:
         if target.secret_env:
             target.load_secret()
     return ", ".join(f"{target.name} ({target.shown})" for target in targets) or Message("doctor.no_target")
-
-
-def check_storage(settings: Settings) -> Message:
-    if settings.storage_url is None:
-        return Message.of("doctor.storage_folder", folder=settings.data_dir)
-    return FileStorage(settings.storage_url).check()
 
 
 async def check_evidence(settings: Settings, now: dt.datetime) -> DoctorFinding:
@@ -173,9 +165,9 @@ class Doctor:
     clock: Clock
     check_database: AsyncCheck = check_database
     check_model: AsyncCheck = check_model
-    find_browser: Check = check_browser
+    check_browser: AsyncCheck = probe_browser
     check_targets: Check = check_delivery
-    check_storage: Check = check_storage
+    check_storage: Check = probe_storage
     check_evidence: Callable[[Settings, dt.datetime], Awaitable[DoctorFinding]] = check_evidence
 
     async def run_checks(self) -> list[DoctorFinding]:
@@ -194,7 +186,7 @@ class Doctor:
             configuration,
             database,
             stored,
-            self._check_browser(settings),
+            await _run_async_check("browser", self.check_browser, settings),
             model,
             await _run_async_check("embeddings", check_embeddings, settings)
             if is_readable
@@ -224,12 +216,6 @@ class Doctor:
         except MonitorError as error:
             return settings, _build_finding("settings", "fail", error.message)
         return service.current, _run_check("settings", lambda _: service.describe_stored(), settings)
-
-    def _check_browser(self, settings: Settings) -> DoctorFinding:
-        endpoint = settings.pages.browser.endpoint
-        if endpoint is not None:
-            return _build_finding("browser", "ok", Message.of("doctor.remote_browser", endpoint=endpoint))
-        return _run_check("browser", self.find_browser, settings)
 
     def _check_clock(self, settings: Settings) -> DoctorFinding:
         now = self.clock.now()

@@ -26,11 +26,11 @@ from monitor.evaluation.recorded import RecordedSites
 from monitor.evidence.records import EvidenceArchive
 from monitor.evidence.replay import ReplayTransport
 from monitor.evidence.storage import FileStorage
-from monitor.extract.documents import DocumentReader
 from monitor.fetch.guard import Guard
 from monitor.i18n.message import Message
 from monitor.isolation.pool import WorkerPool
 from monitor.llm.prompts import DEFAULT_PROMPTS, PromptSet
+from monitor.pages.documents import DocumentReader
 from monitor.pages.loader import Loader
 from monitor.services.recording import RunManifest
 from monitor.steps import InProcessSteps

@@ -17,11 +17,11 @@ from monitor.evidence.passages import HighlightedText, extract_all_text, highlig
 from monitor.evidence.records import EvidenceArchive
 from monitor.evidence.wacz import EvidenceExport, build_wacz
 from monitor.extract.attachments import detect_extension
-from monitor.extract.documents import DocumentReader
 from monitor.fetch.result import FetchResult
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
 from monitor.isolation.pool import WorkerPool
+from monitor.pages.documents import DocumentReader
 from monitor.services.audit import Actor, AuditAction, AuditedService
 from monitor.verify.statements import Reason
 from monitor.vocabulary import FetchMode, JudgedBy, Verdict

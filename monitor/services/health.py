@@ -1,5 +1,6 @@
 """The health of the service: readiness, metrics, blocked hosts, free space."""
 
+import asyncio
 import datetime as dt
 import shutil
 from collections import Counter
@@ -18,10 +19,10 @@ from monitor.db.engines import DatabaseAddress
 from monitor.db.queries.dashboard import BLOCKED_CODE, BlockedPage
 from monitor.db.queries.service import ServiceMetrics
 from monitor.errors import MonitorError
-from monitor.fetch.browser.launch import find_browser
 from monitor.i18n.catalogue import render
 from monitor.i18n.message import Message
 from monitor.i18n.model import reader_language
+from monitor.services.probes import CachedProbe, probe_browser, probe_database, probe_storage
 from monitor.services.runtime import WorkerRegistry, has_worker
 from monitor.verify.statements import StatementCounts
 
@@ -72,11 +73,12 @@ def measure_database(settings: Settings) -> int | None:
 
 
 class ReadinessSchema(BaseModel):
-    """Whether the service can work. Each of the three says `ok` or what is wrong; they are absent for a stranger."""
+    """Whether the service can work. Each of the four says `ok` or what is wrong; they are absent for a stranger."""
 
     is_ready: bool
     database: str | None = None
     queue: str | None = None
+    storage: str | None = None
     browser: str | None = None
 
 
@@ -101,6 +103,10 @@ class ServiceStatus(BaseModel):
     statements: StatementCounts
 
 
+_DATABASE_TIMEOUT_S = 10.0
+_DATABASE_FRESH_S = 30.0
+
+
 @dataclass(kw_only=True)
 class Readiness:
     store: Store
@@ -108,19 +114,39 @@ class Readiness:
     clock: Clock
     presence: WorkerRegistry
 
+    def __post_init__(self) -> None:
+        self._browser = CachedProbe(lambda: probe_browser(self.settings))
+        self._storage = CachedProbe(lambda: asyncio.to_thread(probe_storage, self.settings))
+        self._database = CachedProbe(lambda: probe_database(self.store, self.clock), fresh_s=_DATABASE_FRESH_S)
+
+    async def close(self) -> None:
+        await asyncio.gather(*(probe.close() for probe in (self._browser, self._storage, self._database)))
+
     async def check(self) -> ReadinessSchema:
-        """Check database, worker and browser; the service is ready without a browser, as most pages need none."""
+        """Say whether pages can be drawn and printed, data written and read, and whether a worker is at work.
+
+        Cheap enough to be asked every second: the probes are repeated only now and then.
+        """
+        browser, storage, (database, queue) = await asyncio.gather(
+            self._browser.find_problem(), self._storage.find_problem(), self._check_database()
+        )
+        found = {"database": database, "queue": queue, "storage": storage, "browser": browser}
+        return ReadinessSchema(
+            is_ready=not any(found.values()), **{name: _render(said) if said else "ok" for name, said in found.items()}
+        )
+
+    async def _check_database(self) -> tuple[Message | None, Message | None]:
+        """Return what is wrong with the database and with the queue, which is in it."""
         try:
-            await self.store.check()
-            database = "ok"
-            queue = "ok" if await has_worker(self.presence) else _render(Message("health.no_worker"))
+            async with asyncio.timeout(_DATABASE_TIMEOUT_S):
+                await self.store.check()
+                problem = await self._database.find_problem()
+                return problem, None if await has_worker(self.presence) else Message("health.no_worker")
         except MonitorError as error:
-            database = queue = _render(error.message)
-        try:
-            browser = "ok" if self.settings.pages.browser.endpoint else str(find_browser(self.settings.pages.browser))
-        except MonitorError as error:
-            browser = _render(error.message)
-        return ReadinessSchema(is_ready=database == queue == "ok", database=database, queue=queue, browser=browser)
+            return error.message, error.message
+        except TimeoutError:
+            problem = Message.of("health.probe_hangs", seconds=f"{_DATABASE_TIMEOUT_S:g}")
+            return problem, problem
 
     async def get_metrics(self) -> tuple[ServiceMetrics, float, dict[str, int]]:
         """Return the counts, the wait of the oldest queued run in seconds, and the living processes by kind."""

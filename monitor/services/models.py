@@ -9,6 +9,7 @@ from monitor.clock import Clock
 from monitor.config.model import Settings
 from monitor.db.database import Store
 from monitor.errors import DatabaseError
+from monitor.extras import needs_extra
 from monitor.i18n.message import Message
 from monitor.logs import get_logger
 from monitor.services.usage import CostService
@@ -78,12 +79,17 @@ class ModelService:
     _current_settings: object = field(default=None, init=False)
 
     def get_client(self) -> "ModelClient | None":
-        """Return the client, or None where the model is off; raise `SettingsError` for invalid settings."""
+        """Return the client, or None where the model is off.
+
+        `SettingsError` for invalid settings, `ExtraMissing` without the library that asks models.
+        """
         llm, network = self.settings.llm, self.settings.network
         if not llm.is_on:
             return None
         from monitor.fetch.outbound import OutboundPolicy
-        from monitor.llm.client import ModelClient  # its library takes a second to import
+
+        with needs_extra("models"):
+            from monitor.llm.client import ModelClient  # its library takes a second to import
 
         if self._current_settings != (llm, network):
             memory = StoredEndpoints(self.store, self.clock)

@@ -3,14 +3,11 @@
 import asyncio
 import secrets
 import unicodedata
-from functools import cache
-from typing import TYPE_CHECKING
+
+from cryptography.exceptions import InvalidKey
+from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
 
 from monitor.errors import UsageError
-
-if TYPE_CHECKING:
-    from argon2 import PasswordHasher
-
 
 MIN_PASSWORD_CHARS = 12
 _MAX_PASSWORD_CHARS = 1000
@@ -28,6 +25,7 @@ _DUMMY_HASH = "$argon2id$v=19$m=19456,t=2,p=1$c2FsdC1vZi1hLW5vYm9keQ$AAAAAAAAAAA
 """Matches no password; comparing with it takes as long as with a real hash."""
 
 _MAX_CONCURRENT_HASHES = 2
+_SALT_BYTES, _HASH_BYTES = 16, 32
 
 
 class PasswordVerifier:
@@ -38,7 +36,7 @@ class PasswordVerifier:
 
     async def hash_password(self, password: str) -> str:
         async with self._slots:
-            return await asyncio.to_thread(_get_hasher().hash, _normalize_password(password))
+            return await asyncio.to_thread(_hash, password)
 
     async def verify(self, password_hash: str | None, password: str) -> bool:
         """Whether it is the password; without a hash the answer is no, after the same time."""
@@ -64,20 +62,18 @@ def generate_one_time_password() -> str:
     return "-".join("".join(secrets.choice(_ONE_TIME_LETTERS) for _ in range(5)) for _ in range(4))
 
 
+def _hash(password: str) -> str:
+    salt = secrets.token_bytes(_SALT_BYTES)
+    argon2 = Argon2id(salt=salt, length=_HASH_BYTES, iterations=2, lanes=1, memory_cost=19456)
+    return argon2.derive_phc_encoded(_normalize_password(password))
+
+
 def _is_same(password_hash: str, password: str) -> bool:
-    from argon2.exceptions import VerifyMismatchError
-
     try:
-        return _get_hasher().verify(password_hash, _normalize_password(password))
-    except VerifyMismatchError:
+        Argon2id.verify_phc_encoded(_normalize_password(password), password_hash)
+    except InvalidKey:
         return False
-
-
-@cache
-def _get_hasher() -> "PasswordHasher":
-    from argon2 import PasswordHasher  # imported when somebody signs in: it takes a while
-
-    return PasswordHasher(time_cost=2, memory_cost=19456, parallelism=1)
+    return True
 
 
 def _normalize_password(password: str) -> bytes:

@@ -36,7 +36,7 @@ from monitor.policies.lifecycle import (
 )
 from monitor.policies.names import Reference, fold_name, list_own_names, name_document
 from monitor.services.audit import Actor, AuditAction, AuditedService
-from monitor.services.items import load_item
+from monitor.services.marks import load_item
 from monitor.vocabulary import DocumentKind, JoinedBy, Phase, PolicyStage, Role
 
 MAX_NAME_CHARS = 500

@@ -25,10 +25,10 @@ from monitor.errors import RecordLost, UsageError
 from monitor.evidence.records import EvidenceArchive
 from monitor.evidence.replay import ReplayModel, ReplayTransport
 from monitor.evidence.storage import FileStorage
-from monitor.extract.documents import DocumentReader
 from monitor.fetch.guard import Guard
 from monitor.isolation.pool import WorkerPool
 from monitor.llm.prompts import PromptSet
+from monitor.pages.documents import DocumentReader
 from monitor.pages.loader import Loader
 from monitor.services.alerts import AlertService
 from monitor.services.briefings import BriefingQuery, BriefingService

@@ -19,13 +19,13 @@ from monitor.db.database import Store
 from monitor.db.queries.sections import copy_source
 from monitor.db.tables.collection import Run, Source
 from monitor.errors import Conflict, UsageError, WorkFailed, to_message
-from monitor.extract.documents import DocumentReader
 from monitor.fetch.log_in import LogInFailed
 from monitor.fetch.session import open_session
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
 from monitor.logs import bind_log_context, get_logger
 from monitor.page import Candidate
+from monitor.pages.documents import DocumentReader
 from monitor.services.alarms import AlarmService
 from monitor.services.audit import Actor, AuditAction, AuditedService, AuditRecord
 from monitor.services.policies import PolicyService

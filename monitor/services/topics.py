@@ -33,7 +33,7 @@ from monitor.ranking.topic_model import (
 from monitor.ranking.topics import WEIGHT_STEP, TopicScore, apply_wish, read_topic_item, score_topic, score_topic_item
 from monitor.services.audit import Actor, AuditAction, AuditedService
 from monitor.services.briefings import check_sources
-from monitor.services.items import load_item
+from monitor.services.marks import load_item
 from monitor.services.prompts import PromptsLoader
 from monitor.services.runtime import ChatModelFactory
 from monitor.services.topic_form import TopicForm, TopicPatch, TopicSchema, load_topic, parse_topic_form

@@ -11,12 +11,12 @@ from monitor.db.database import Store
 from monitor.db.tables.collection import Source
 from monitor.db.tables.people import RankFeedbackEntry
 from monitor.errors import RunCancelled
-from monitor.extract.documents import DocumentReader
 from monitor.i18n.message import Message
 from monitor.isolation.pool import WorkerPool
 from monitor.llm.chat import ChatModel
 from monitor.llm.prompts import DEFAULT_PROMPTS, PromptSet
 from monitor.logs import get_logger
+from monitor.pages.documents import DocumentReader
 from monitor.pages.loader import PageLoader
 from monitor.site_memory import SiteRepeats
 from monitor.steps import StepRunner

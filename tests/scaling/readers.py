@@ -20,10 +20,11 @@ from monitor.extract.attachments import detect_extension
 from monitor.extract.encoding import decode
 from monitor.extract.feeds import is_feed, is_sitemap_index
 from monitor.extract.parse import parse_page
-from monitor.extract.redirects import find_main_frame, find_redirect, needs_browser
+from monitor.extract.redirects import find_main_frame, find_redirect
 from monitor.extract.sentences import MAX_SENTENCE_CHARS, is_prose, split_sentences
 from monitor.llm.answers import extract_plain_text, parse_array, parse_object
 from monitor.page import Page
+from monitor.pages.shells import needs_browser
 from monitor.pages.text import render_page_text
 from monitor.policies.facts import read_facts
 from monitor.ranking.kinds import classify_item_type

@@ -1,4 +1,4 @@
-"""The items with their texts."""
+"""The items with their texts, facts and ranks: saved, listed, counted."""
 
 import datetime as dt
 from collections import Counter

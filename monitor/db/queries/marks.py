@@ -38,8 +38,6 @@ class ItemMarks:
 
 
 class MarkStore(Queries):
-    """The marks on items."""
-
     async def mark(
         self, action: MarkAction, item_ids: Sequence[int], *, person: str, at: dt.datetime, reason: str = ""
     ) -> list[int]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
+from html import unescape
 from itertools import islice
 from typing import Any
 
@@ -211,7 +212,7 @@ class PageMetadata:
     def get_json_ld_text(self, key: str) -> str | None:
         """Return a text field of the article's JSON-LD."""
         values = (thing.get(key) for thing in self.json_ld)
-        return next((collapse_whitespace(text) for text in values if isinstance(text, str) and text.strip()), None)
+        return next((_clean(text) for text in values if isinstance(text, str) and text.strip()), None)
 
 
 def read_metadata(tree: LexborHTMLParser) -> PageMetadata:
@@ -220,7 +221,7 @@ def read_metadata(tree: LexborHTMLParser) -> PageMetadata:
     for element in tree.css("meta[content]"):
         attributes = element.attributes
         name = next(filter(None, map(attributes.get, _META_NAMES)), None)
-        content = collapse_whitespace((attributes.get("content") or "")[:_MAX_CHARS])
+        content = _clean((attributes.get("content") or "")[:_MAX_CHARS])
         if name and content:
             meta.setdefault(name.strip().lower(), content)
     return PageMetadata(meta, list(_list_article_objects(tree)), _read_title_element(tree))
@@ -228,7 +229,12 @@ def read_metadata(tree: LexborHTMLParser) -> PageMetadata:
 
 def _read_title_element(tree: LexborHTMLParser) -> str:
     title = tree.css_first("title")
-    return collapse_whitespace(title.text()[:_MAX_CHARS]) if title is not None else ""
+    return _clean(title.text()[:_MAX_CHARS]) if title is not None else ""
+
+
+def _clean(stated: str) -> str:
+    """Return what a head states on one line; some sites escape it twice (&amp;quot;)."""
+    return collapse_whitespace(unescape(stated))
 
 
 def find_site_name(tree: LexborHTMLParser) -> str:
@@ -236,7 +242,7 @@ def find_site_name(tree: LexborHTMLParser) -> str:
     for element in tree.css("meta[content]"):
         name = element.attributes.get("name") or element.attributes.get("property") or ""
         if name.strip().lower() in _SITE_NAMES and (
-            content := collapse_whitespace((element.attributes["content"] or "")[:_MAX_CHARS])
+            content := _clean((element.attributes["content"] or "")[:_MAX_CHARS])
         ):
             return content
     return _read_title_element(tree)

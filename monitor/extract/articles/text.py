@@ -77,9 +77,11 @@ def measure_certainty(view: PageLines, scores: Sequence[float]) -> float:
 
 
 def run_trafilatura(html_text: str) -> str:
-    """Return trafilatura's text of a page, the empty string where it finds none."""
-    import trafilatura
-
+    """Return trafilatura's text of a page, the empty string where it finds none or is not installed."""
+    try:
+        import trafilatura
+    except ModuleNotFoundError:
+        return ""
     try:
         text = trafilatura.extract(html_text, include_comments=False, favor_precision=True)
     except (ValueError, TypeError, AttributeError, LookupError, RecursionError, etree.LxmlError):

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from monitor.extract.html import Outline
-from monitor.extract.lists.choice import MIN_SCORES, choose_further_lists, score_groups
+from monitor.extract.lists.choice import choose_further_lists, is_shown, score_groups
 from monitor.extract.lists.dates import find_row_dates
 from monitor.extract.lists.features import GroupFeatures, RowGroup
 from monitor.extract.lists.recipes import choose_by_examples, choose_by_recipe, learn_recipe
@@ -45,8 +45,8 @@ def find_lists(page: Outline, today: dt.date, hints: PageHints = NO_HINTS) -> Fo
         chosen = choose_by_examples(page, hints.examples, groups)
         chosen = chosen or _measure_single_rows(page, features, hints.examples)
     is_taught = bool(chosen)
-    if not chosen:
-        chosen = _choose_lists(groups, hints.expected)
+    if not chosen and groups and is_shown(groups[0], hints.expected):
+        chosen = choose_further_lists(groups[0], groups)
     candidates = _build_candidates(page, chosen, today)
     lists = [PageList(score=1.0 if is_taught else chosen[0].score, candidates=candidates)] if chosen else []
     is_sure = bool(lists) and lists[0].score >= SURE_LIST_SCORE and not hints.wants_others
@@ -54,12 +54,6 @@ def find_lists(page: Outline, today: dt.date, hints: PageHints = NO_HINTS) -> Fo
         lists += _list_others(page, chosen, groups, today)
     recipe = learn_recipe(page, chosen) if chosen else None
     return FoundLists(candidates, lists[:_MAX_LISTS], recipe, fit)
-
-
-def _choose_lists(groups: Sequence[RowGroup], expected: ExpectedPage) -> list[RowGroup]:
-    if groups and groups[0].score >= MIN_SCORES[expected]:
-        return choose_further_lists(groups[0], groups)
-    return []
 
 
 def _measure_single_rows(page: Outline, features: GroupFeatures, urls: Sequence[str]) -> list[RowGroup]:
@@ -80,12 +74,13 @@ def _list_others(
     seen = [{row.url for row in group.rows} for group in chosen]
     others: list[PageList] = []
     for group in groups:
-        urls = {row.url for row in group.rows}
+        candidates = _build_candidates(page, [group], today)
+        urls = {row.url for row in group.rows} | {candidate.url for candidate in candidates}
         if len(others) == _MAX_LISTS:
             break
         if all(len(urls & known) <= _MAX_SHARED * len(urls) for known in seen):
             seen.append(urls)
-            others.append(PageList(score=group.score, candidates=_build_candidates(page, [group], today)))
+            others.append(PageList(score=group.score, candidates=candidates))
     return others
 
 

@@ -1,52 +1,46 @@
 """Chooses among the groups of a page the list that it exists for, with a probability for each."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from monitor.extract import trees
 from monitor.extract.html import Outline
-from monitor.extract.lists.features import FEATURES, GroupFeatures, RowGroup
+from monitor.extract.lists.features import GroupFeatures, RowGroup
 from monitor.extract.lists.grouping import group_links
-from monitor.extract.lists.rows import build_rows, build_single_row
+from monitor.extract.lists.rows import build_rows
 from monitor.extract.marks import mark_places
 from monitor.page import ExpectedPage
 
-MIN_SCORES = {ExpectedPage.LIST: 0.02, ExpectedPage.UNKNOWN: 0.08, ExpectedPage.ARTICLE: 0.5}
+_MIN_SCORES = {ExpectedPage.LIST: 0.02, ExpectedPage.ARTICLE: 0.5}
 """What a list has to score, by what the caller expects of the page."""
+
+_MIN_PAGE_SCORE = 0.02
+"""What a page has to score as one with a list where the caller expects nothing."""
 
 _MIN_FURTHER_SCORE = 0.4
 _MIN_FURTHER_PART = 0.7  # of the first list's score
 _MAX_SHARED = 0.25
 _MAX_DATED_DIFFERENCE = 0.5
-_MAX_SINGLE_ROWS = 3
-_MAX_INLINE, _MIN_INLINE_SCORE = 0.5, 0.3
+_MAX_IN_PROSE = 0.5
 _MAX_LISTS = 60  # each is held against all others
 
 
 def list_groups(page: Outline, features: GroupFeatures) -> list[RowGroup]:
-    """Return the page's groups of rows; a row that is like no other is a group of its own where there are few."""
-    groups = [features.measure(rows) for anchors in group_links(page) if len(rows := build_rows(anchors)) >= 2]
-    single: dict[str, RowGroup] = {}
-    for anchor in page.anchors:
-        row = build_single_row(page, anchor) if anchor.url not in single else None
-        if row is not None and features.is_single_row(row):
-            if len(single) == _MAX_SINGLE_ROWS:
-                return groups
-            single[row.url] = features.measure([row])
-    return [*groups, *single.values()]
+    """Return the page's groups of rows; a record with a date is a group of its own where there are few."""
+    groups = [
+        features.measure(rows) for anchors in group_links(page, features.paths) if len(rows := build_rows(anchors)) >= 2
+    ]
+    return groups + [features.measure([row]) for row in features.list_dated_records()]
 
 
 def score_groups(page: Outline, features: GroupFeatures) -> list[RowGroup]:
     """Return the page's groups of rows, the likeliest list first."""
     groups = list_groups(page, features)
-    scorer = trees.load_scorer("lists")
-    if scorer.features != FEATURES:
-        raise ValueError("The weights of lists are for other features; train them: make bench NAME=lists ARGS=--train")
-    for group, score in zip(groups, scorer.score(features.complete(groups)), strict=True):
-        # Undated links within paragraphs, and unsure ones at the end of sentences, are no rows.
-        parts = group.features
-        is_prose = parts["within_prose"] > _MAX_INLINE and group.dated_share == 0
-        is_unsure = parts["inline"] > _MAX_INLINE and score < _MIN_INLINE_SCORE
-        group.score = 0.0 if is_prose or is_unsure else score
+    features.complete(groups)
+    scores = trees.load_scorer("lists").score_named([group.features for group in groups])
+    for group, score in zip(groups, scores, strict=True):
+        # Undated links within sentences are no rows.
+        is_prose = group.features["within_prose"] > _MAX_IN_PROSE and group.dated_share == 0
+        group.score = 0.0 if is_prose else score
     if page.memory is not None and page.memory.shares:
         places = mark_places(page)
         for group in groups:
@@ -54,22 +48,35 @@ def score_groups(page: Outline, features: GroupFeatures) -> list[RowGroup]:
     return sorted(groups, key=lambda group: -group.score)
 
 
+def is_shown(group: RowGroup, expected: ExpectedPage) -> bool:
+    """Whether a page's likeliest list is one: who knows nothing of the page asks trees that weigh articles more."""
+    if expected is ExpectedPage.UNKNOWN and group.score > 0:
+        return trees.load_scorer("list_pages").score_named([group.features])[0] >= _MIN_PAGE_SCORE
+    return expected in _MIN_SCORES and group.score >= _MIN_SCORES[expected]
+
+
 def choose_further_lists(first: RowGroup, groups: Sequence[RowGroup]) -> list[RowGroup]:
     """Return the first list and those that are as likely and as often dated, apart from it and with other urls."""
-    chosen = [first]
-    urls = {row.url for row in first.rows}
-    for group in groups:
-        if group.score < max(_MIN_FURTHER_SCORE, _MIN_FURTHER_PART * first.score) or len(chosen) == _MAX_LISTS:
-            break
+    least = max(_MIN_FURTHER_SCORE, _MIN_FURTHER_PART * first.score)
+    dated = first.features["dated"]
+    likely = (group for group in groups if group.score >= least)
+    return join_parts([first], [g for g in likely if abs(g.features["dated"] - dated) <= _MAX_DATED_DIFFERENCE])
+
+
+def join_parts(parts: list[RowGroup], others: Iterable[RowGroup]) -> list[RowGroup]:
+    """Return a list with those of the others that stand apart from it and from each other, with other urls."""
+    urls = {row.url for group in parts for row in group.rows}
+    for group in others:
         shared = sum(row.url in urls for row in group.rows)
-        is_alike = abs(group.features["dated"] - first.features["dated"]) <= _MAX_DATED_DIFFERENCE
-        if is_alike and shared <= _MAX_SHARED * len(group.rows) and all(are_apart(group, other) for other in chosen):
-            chosen.append(group)
+        if len(parts) == _MAX_LISTS:
+            break
+        if shared <= _MAX_SHARED * len(group.rows) and all(_are_apart(group, part) for part in parts):
+            parts.append(group)
             urls.update(row.url for row in group.rows)
-    return sorted(chosen, key=lambda group: group.rows[0].element.index)
+    return sorted(parts, key=lambda group: group.rows[0].element.index)
 
 
-def are_apart(group: RowGroup, other: RowGroup) -> bool:
+def _are_apart(group: RowGroup, other: RowGroup) -> bool:
     """Whether one of two groups ends before the other begins."""
     first, second = sorted((group, other), key=lambda part: part.rows[0].element.index)
     return first.rows[-1].element.end <= second.rows[0].element.index

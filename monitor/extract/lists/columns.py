@@ -17,7 +17,7 @@ _MAX_CHARS = 500  # of a cell: what is longer is no title
 _MAX_ROW_TEXTS = 200
 _MAX_COLUMNS = 40
 _MAX_SAMPLED_ROWS = 60
-_MAX_DATE_CHARS = 40
+_MAX_DATE_CHARS, _MAX_WIDTH = 40, 200
 _MAX_HEAD_ELEMENTS, _MAX_NAME_CHARS = 80, 200
 _HAS_WORD = re.compile(r"[^\W\d_]{3}|[\u3040-\ud7a3]{2}")
 _TITLE_NAMES = re.compile(
@@ -26,37 +26,9 @@ _TITLE_NAMES = re.compile(
     re.IGNORECASE,
 )
 
-COLUMN_FEATURES = (
-    "filled",
-    "distinct",
-    "width",
-    "median_width",
-    "widest",
-    "row_share",
-    "dated",
-    "only_date",
-    "worded",
-    "digits",
-    "colon",
-    "is_main_link",
-    "is_other_link",
-    "in_main_link",
-    "holds_main_link",
-    "is_heading",
-    "in_heading",
-    "is_cell",
-    "is_strong",
-    "is_paragraph",
-    "is_span",
-    "is_attribute",
-    "order",
-    "order_share",
-    "columns",
-    "named_title",
-    "named_otherwise",
-    "is_row",
-    "same_as_link",
-    "rows",
+_TRAITS = (
+    *("is_main_link", "is_other_link", "in_main_link", "holds_main_link", "is_heading", "in_heading", "is_cell"),
+    *("is_strong", "is_paragraph", "is_span", "is_attribute", "is_row"),
 )
 
 
@@ -95,42 +67,44 @@ def list_columns(page: Outline, rows: Sequence[ListRow]) -> list[ListColumn]:
     return columns
 
 
-def measure_columns(rows: Sequence[ListRow], columns: Sequence[ListColumn]) -> list[list[float]]:
-    """Return a row of `COLUMN_FEATURES` for each column, from so many rows that more would say no more."""
+def measure_columns(rows: Sequence[ListRow], columns: Sequence[ListColumn]) -> list[dict[str, float]]:
+    """Return the features of each column by name, from so many rows that more would say no more."""
     step = max(1, len(rows) // _MAX_SAMPLED_ROWS)
     sampled = range(0, len(rows), step)
     widths = [[measure_text_weight(column.texts[place]) for place in sampled] for column in columns]
     widest = [max((line[number] for line in widths), default=0) for number in range(len(sampled))]
     links = [rows[place].anchor.text for place in sampled]
-    count = len(sampled)
     measured = []
     for column, line in zip(columns, widths, strict=True):
         texts = [column.texts[place] for place in sampled]
-        filled = max(1, sum(map(bool, texts)))
         days = [has_day(text) for text in texts]
+        counts = {
+            "distinct": len({text for text in texts if text}),
+            "width": sum(min(_MAX_WIDTH, width) for width in line),
+            "widest": sum(width > 0 and width >= most for width, most in zip(line, widest, strict=True)),
+            "dated": sum(days),
+            "only_date": sum(has and len(text) <= _MAX_DATE_CHARS for has, text in zip(days, texts, strict=True)),
+            "worded": sum(_HAS_WORD.search(text) is not None for text in texts),
+            "digits": sum(any(map(str.isdigit, text[:80])) for text in texts),
+            "colon": sum(text[-1:] in (":", "：") for text in texts if text),
+            "same_as_link": sum(bool(text) and text == link for text, link in zip(texts, links, strict=True)),
+        }
+        filled = sum(map(bool, texts))
+        is_titled = _TITLE_NAMES.search(column.name) is not None
         measured.append(
-            [
-                sum(map(bool, texts)) / count,
-                len({text for text in texts if text}) / filled,
-                sum(min(200, width) for width in line) / filled,
-                float(median(line)),
-                sum(width > 0 and width >= most for width, most in zip(line, widest, strict=True)) / filled,
-                sum(line) / max(1, sum(widest)),
-                sum(days) / filled,
-                sum(has and len(text) <= _MAX_DATE_CHARS for has, text in zip(days, texts, strict=True)) / filled,
-                sum(_HAS_WORD.search(text) is not None for text in texts) / filled,
-                sum(any(map(str.isdigit, text[:80])) for text in texts) / filled,
-                sum(text[-1:] in (":", "：") for text in texts if text) / filled,
-                *(float(name in column.traits) for name in COLUMN_FEATURES[11:22]),
-                column.order,
-                column.order / max(1, len(columns)),
-                float(len(columns)),
-                float(_TITLE_NAMES.search(column.name) is not None),
-                float(bool(column.name) and _TITLE_NAMES.search(column.name) is None),
-                float("is_row" in column.traits),
-                sum(bool(text) and text == link for text, link in zip(texts, links, strict=True)) / filled,
-                float(min(50, len(rows))),
-            ]
+            {
+                **{name: count / max(1, filled) for name, count in counts.items()},
+                **{trait: float(trait in column.traits) for trait in _TRAITS},
+                "filled": filled / len(texts),
+                "median_width": float(median(line)),
+                "row_share": sum(line) / max(1, sum(widest)),
+                "order": column.order,
+                "order_share": column.order / max(1, len(columns)),
+                "columns": float(len(columns)),
+                "named_title": float(is_titled),
+                "named_otherwise": float(bool(column.name) and not is_titled),
+                "rows": float(min(50, len(rows))),
+            }
         )
     return measured
 
@@ -161,7 +135,7 @@ def _find_path(element: Element, top: Element) -> tuple[str, ...]:
 
 
 def _find_traits(row: ListRow, element: Element) -> frozenset[str]:
-    """Return the names of the `COLUMN_FEATURES` that hold for an element because of what it is and where it stands."""
+    """Return which of `_TRAITS` hold for an element because of what it is and where it stands."""
     link = row.anchor.element
     above = list(islice(element.iter_ancestors(), 6))
     inside = [node for node in above[1:] if row.element.contains(node)]

@@ -161,9 +161,7 @@ def _find_parts(page: Outline, run: list[DateScope]) -> list[DateScope]:
     parts = {}
     for scope in run:
         for node in islice(scope.element.iter_ancestors(), 3):
-            names = (
-                node.attributes.get(key) or "" for key in ("href", "aria-controls", "data-target", "data-bs-target")
-            )
+            names = (node.attributes.get(key) or "" for key in _TARGETS)
             parts.update({name.lstrip("#"): scope for name in names if name.startswith("#") or name.isidentifier()})
     if not parts:
         return []

@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from statistics import median
@@ -12,12 +12,13 @@ from urllib.parse import urlsplit
 
 from monitor.dates import has_day
 from monitor.extract.attachments import detect_document_type
-from monitor.extract.html import Anchor, Element, Outline, is_inline, is_within_sentence, measure_text_weight
-from monitor.extract.lists.grouping import get_url_shape, normalize_class
+from monitor.extract.html import Anchor, Element, Outline, measure_text_weight
+from monitor.extract.lists.grouping import LinkPaths, get_url_shape
 from monitor.extract.lists.paging import is_pager_text
 from monitor.extract.lists.rows import ListRow
 
 _HEADING_TAGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "dt"})
+_RECORD_TAGS = frozenset({"tr", "li", "dl", "article"})
 _LANDMARK_TAGS = frozenset({"nav", "footer", "aside", "header", "menu", "select"})
 _LANDMARK_ROLES = frozenset({"navigation", "contentinfo", "complementary", "banner", "menu", "menubar", "search"})
 _RECORD_URL = re.compile(
@@ -25,73 +26,23 @@ _RECORD_URL = re.compile(
     r"content|article|detail|view|show",
     re.IGNORECASE,
 )
+_SLUG_WORD = re.compile(r"[^\W\d_]+")
+_TEXT_TAGS = frozenset({"p", "span", "font", "b", "strong", "em", "i", "u", "a", "small", "sup", "sub"})
 _MAX_ROW_WEIGHT = 600  # elements with a longer text are articles, not rows of a list
 _MAX_NEARBY_TEXTS = 6
 _MAX_DATE_CHARS = 40
 _MIN_SENTENCE_WEIGHT = 50
 _MIN_TITLE_WEIGHT = 16
-_MAX_SAMPLED_ROWS = 60
+_MAX_LINK_WIDTH = 60
+_MAX_RECORDS, _MAX_RECORD_LINKS = 8, 4
+_MIN_PROSE_WIDTH = 24  # of what stands before and after a link in a sentence
 
-OWN_FEATURES = (
-    "count",
-    "dated",
-    "beside",
-    "headed",
-    "text_share",
-    "link_width",
-    "median_link_width",
-    "wide_links",
-    "row_width",
-    "widest_row",
-    "record_urls",
-    "landmarks",
-    "further_links",
-    "repeated",
-    "inline",
-    "within_prose",
-    "one_shape",
-    "siblings",
-    "one_kind",
-    "one_class",
-    "in_list_items",
-    "in_table_rows",
-    "in_headings",
-    "link_alone",
-    "with_heading",
-    "start",
-    "end",
-    "depth",
-    "prose_inside",
-    "prose_outside",
-    "documents",
-    "same_host",
-    "below_page",
-    "above_page",
-    "digits_in_links",
-    "page_links",
-    "page_dates",
-    "after_h1",
-    "before_pager",
-    "between",
-    "one_region",
-    "one_path",
-    "in_first_region",
-)
-PAGE_FEATURES = (
-    "page_prose",
-    "page_anchors",
-    "page_day_count",
-    "page_has_pager",
-    "page_url_is_record",
-    "page_url_depth",
-)
-RELATIVE_FEATURES = ("count", "text_share", "dated", "link_width", "row_width", "page_dates", "record_urls")
-FEATURES = (*OWN_FEATURES, *PAGE_FEATURES, *(f"{name}_to_best" for name in RELATIVE_FEATURES))
+_COMPARED = ("count", "text_share", "dated", "link_width", "row_width", "page_dates", "record_urls")
 
 
 @dataclass(slots=True, eq=False)
 class RowGroup:
-    """Rows that may be the page's list, with their features by `OWN_FEATURES`; `score` is the chance that they are."""
+    """Rows that may be the page's list, with their features by name; `score` is the chance that they are."""
 
     rows: list[ListRow]
     features: dict[str, float]
@@ -104,17 +55,20 @@ class RowGroup:
 
 
 class _LinkTraits(NamedTuple):
-    """What holds for a link in every group."""
+    """What holds for a link in every group: sums of these over its rows are features of the same names."""
 
-    width: int
-    has_record_url: bool
-    is_inline: bool
-    is_within_prose: bool
-    is_document: bool
-    is_same_host: bool
-    is_below_page: bool
-    is_above_page: bool
-    has_digit: bool
+    link_width: float
+    wide_links: bool
+    record_urls: bool
+    text_before: float
+    text_after: float
+    within_prose: bool
+    documents: bool
+    same_host: bool
+    below_page: bool
+    above_page: bool
+    digits_in_links: bool
+    like_page: bool
 
 
 class GroupFeatures:
@@ -122,165 +76,170 @@ class GroupFeatures:
 
     def __init__(self, page: Outline) -> None:
         self.page = page
+        self.paths = LinkPaths(page)
         self._dates = [0, *accumulate(has_day(text, relative=True) for text in page.texts)]
         date_lines = (
             end > start and len(text.strip()) <= _MAX_DATE_CHARS
             for text, (start, end) in zip(page.texts, pairwise(self._dates), strict=True)
         )
         self._date_lines = [0, *accumulate(date_lines)]
-        anchored = [False] * (len(page.elements) + 1)
         linked = [False] * len(page.texts)
         for anchor in page.anchors:
             element = anchor.element
-            anchored[element.index] = True
             linked[element.text_start : element.text_end] = [True] * (element.text_end - element.text_start)
-        weights = [measure_text_weight(text) for text in page.texts]
-        sentences = (
-            w if w >= _MIN_SENTENCE_WEIGHT and not is_link else 0 for w, is_link in zip(weights, linked, strict=True)
-        )
-        self._widths = [0, *accumulate(weights)]
-        self._prose = [0, *accumulate(sentences)]
-        self._links = [0, *accumulate(anchored)]
+        widths = [measure_text_weight(text) for text in page.texts]
+        prose = [
+            width if width >= _MIN_SENTENCE_WEIGHT and not is_link else 0
+            for width, is_link in zip(widths, linked, strict=True)
+        ]
+        self._widths = [0, *accumulate(widths)]
+        self._prose = [0, *accumulate(prose)]
         self._headings = [0, *accumulate([element.tag in _HEADING_TAGS for element in page.elements])]
         self._traits: dict[int, _LinkTraits] = {}
         self._landmarks: dict[int, bool] = {}
         self._pagers = [anchor.element.text_start for anchor in page.anchors if is_pager_text(anchor.text)]
-        self._h1 = next((element.text_end for element in page.elements if element.tag == "h1"), 0)
+        self._title = next((element for element in page.elements if element.tag == "h1"), None)
         address = urlsplit(page.url)
-        self._host = address.netloc.removeprefix("www.")
+        self._host, self._path = address.netloc.removeprefix("www."), address.path
         self._folder = address.path.rsplit("/", 1)[0] + "/"
-        self._path = address.path
-        segments = [segment for segment in address.path.split("/") if segment]
-        self._page = [
-            math.log2(1 + self._prose[-1]),
-            math.log2(1 + len(page.anchors)),
-            math.log2(1 + self._dates[-1]),
-            float(len(self._pagers) >= 2),
-            float(_RECORD_URL.search(page.url.split("/", 3)[-1]) is not None),
-            float(len(segments)),
-        ]
+        self._shape = get_url_shape(page.url)
+        self._page = self._measure_page(prose)
+
+    def _measure_page(self, prose: Sequence[int]) -> dict[str, float]:
+        """Return what tells a page of links from an article."""
+        title = self._title
+        start, end = (title.text_start, title.text_end) if title is not None else (0, 0)
+        *_, slug = "", *filter(None, self._path.split("/"))
+        return {
+            "page_prose": math.log2(1 + self._prose[-1]),
+            "page_main_prose": math.log2(1 + self._measure_main_prose(prose)),
+            "page_anchors": math.log2(1 + len(self.page.anchors)),
+            "page_day_count": math.log2(1 + self._dates[-1]),
+            "page_day_by_title": self._dates[min(end + _MAX_NEARBY_TEXTS, len(self._dates) - 1)] > self._dates[end],
+            "page_title_width": self._widths[end] - self._widths[start],
+            "page_has_pager": len(self._pagers) >= 2,
+            "page_url_is_record": _RECORD_URL.search(self.page.url.split("/", 3)[-1]) is not None,
+            "page_url_depth": len(list(filter(None, self._path.split("/")))),
+            "page_slug_words": len(_SLUG_WORD.findall(slug)),
+            "page_slug_digits": sum(map(str.isdigit, slug)),
+            "page_declares_article": self.page.declares_article,
+        }
+
+    def _measure_main_prose(self, prose: Sequence[int]) -> int:
+        """Return the width of the prose that stands in one box, paragraph by paragraph, as an article's does."""
+        by_box: Counter[int] = Counter()
+        for owner, width in zip(self.page.text_owner, prose, strict=True):
+            if width:
+                node = self.page.elements[owner]
+                while node.tag in _TEXT_TAGS and node.parent is not None:
+                    node = node.parent
+                by_box[node.index] += width
+        return max(by_box.values(), default=0)
 
     def measure(self, rows: list[ListRow]) -> RowGroup:
         """Return the rows as a group with its own features."""
         count = len(rows)
+        texts, whole = max(1, len(self.page.texts)), max(1, self._widths[-1])
         traits = [self._get_traits(row.anchor) for row in rows]
-        link_widths = [trait.width for trait in traits]
-        row_widths = [self.measure_text(row) for row in rows]
-        dated, beside, headed = self._count_dated(rows)
+        row_widths = [self._widths[row.text_end] - self._widths[row.text_start] for row in rows]
+        elements = [row.element for row in rows]
         first, last = rows[0], rows[-1]
-        inside_rows = sum(self._prose[row.text_end] - self._prose[row.text_start] for row in rows)
-        whole = max(1, self._widths[-1])
+        dated, beside, headed = self._count_dated(rows)
+        prose_inside = sum([self._prose[row.text_end] - self._prose[row.text_start] for row in rows])
         span = self._widths[last.text_end] - self._widths[first.text_start]
-        texts = max(1, len(self.page.texts))
-        parents = Counter([row.element.parent.index if row.element.parent else 0 for row in rows])
-        tags = Counter([row.element.tag for row in rows])
-        after = [start for start in self._pagers if last.text_end <= start <= last.text_end + 12]
-        capped = [min(_MAX_ROW_WEIGHT, width) for width in row_widths]
-        values = (
-            math.log2(min(count, 64)),
-            dated / count,
-            beside / count,
-            headed / count,
-            sum(capped) / whole,
-            sum([min(60, width) for width in link_widths]) / count,
-            float(median(link_widths)),
-            sum([width >= _MIN_TITLE_WEIGHT for width in link_widths]) / count,
-            sum([min(200, width) for width in row_widths]) / count,
-            math.log2(1 + max(row_widths)),
-            sum([trait.has_record_url for trait in traits]) / count,
-            sum([self._is_in_landmark(row.element) for row in rows]) / count,
-            min(8.0, sum([self._count_links(row) - len(row.anchors) for row in rows]) / count),
-            1 - len({row.anchor.text or self.page.get_text(row.element, 200) for row in rows}) / count,
-            sum([trait.is_inline for trait in traits]) / count,
-            sum([trait.is_within_prose for trait in traits]) / count,
-            max(Counter([get_url_shape(row.url) for row in rows]).values()) / count,
-            max(parents.values()) / count,
-            max(Counter([row.element.kind for row in rows]).values()) / count,
-            max(Counter([row.element.css_class for row in rows]).values()) / count,
-            (tags["li"] + tags["dd"] + tags["dl"]) / count,
-            tags["tr"] / count,
-            sum([tags[tag] for tag in _HEADING_TAGS]) / count,
-            sum([row.element is row.anchor.element for row in rows]) / count,
-            sum([self._headings[row.element.end] > self._headings[row.element.index] for row in rows]) / count,
-            first.text_start / texts,
-            last.text_end / texts,
-            float(min(30, first.element.depth)),
-            inside_rows / max(1, sum(row_widths)),
-            math.log2(1 + self._prose[-1] - inside_rows),
-            sum([trait.is_document for trait in traits]) / count,
-            sum([trait.is_same_host for trait in traits]) / count,
-            sum([trait.is_below_page for trait in traits]) / count,
-            sum([trait.is_above_page for trait in traits]) / count,
-            sum([trait.has_digit for trait in traits]) / count,
-            count / max(1, len(self.page.anchors)),
-            dated / max(1, self._dates[-1]),
-            (first.text_start - self._h1) / texts if self._h1 else -2.0,
-            float(bool(after)),
-            1 - min(1.0, sum(row_widths) / max(1, span)),
-            *self._measure_regions(rows),
-        )
-        return RowGroup(rows, dict(zip(OWN_FEATURES, values, strict=True)))
+        tags = Counter([element.tag for element in elements])
+        shares = {
+            **dict(zip(_LinkTraits._fields, map(sum, zip(*traits, strict=True)), strict=True)),
+            "dated": dated,
+            "beside": beside,
+            "headed": headed,
+            "row_width": sum([min(200, width) for width in row_widths]),
+            "landmarks": sum([self._is_in_landmark(element) for element in elements]),
+            "further_links": min(
+                8 * count, sum([self.page.count_links(row.element) - len(row.anchors) for row in rows])
+            ),
+            "distinct": len({row.anchor.text or self.page.get_text(row.element, 200) for row in rows}),
+            "one_shape": _count_commonest([get_url_shape(row.url) for row in rows]),
+            "records": len({(node.closest(_RECORD_TAGS) or node).index for node in elements}),
+            "siblings": _count_commonest([element.parent.index if element.parent else 0 for element in elements]),
+            "one_kind": _count_commonest([element.kind for element in elements]),
+            "one_class": _count_commonest([element.css_class for element in elements]),
+            "one_path": _count_commonest([self.paths.classes[row.anchor.element.index] for row in rows]),
+            "in_list_items": tags["li"] + tags["dd"] + tags["dl"],
+            "in_table_rows": tags["tr"],
+            "in_headings": sum([tags[tag] for tag in _HEADING_TAGS]),
+            "link_alone": sum([row.element is row.anchor.element for row in rows]),
+            "with_heading": sum([self._headings[node.end] > self._headings[node.index] for node in elements]),
+            **self._count_regions(rows),
+        }
+        features = {
+            "count": math.log2(min(count, 64)),
+            "text_share": sum([min(_MAX_ROW_WEIGHT, width) for width in row_widths]) / whole,
+            "median_link_width": float(median([trait.link_width for trait in traits])),
+            "widest_row": math.log2(1 + max(row_widths)),
+            "start": first.text_start / texts,
+            "end": last.text_end / texts,
+            "depth": float(min(30, first.element.depth)),
+            "prose_inside": prose_inside / max(1, sum(row_widths)),
+            "prose_outside": math.log2(1 + self._prose[-1] - prose_inside),
+            "prose_before": math.log2(1 + self._prose[first.text_start]),
+            "prose_after": math.log2(1 + self._prose[-1] - self._prose[last.text_end]),
+            "page_links": count / max(1, len(self.page.anchors)),
+            "page_dates": dated / max(1, self._dates[-1]),
+            "after_h1": (first.text_start - self._title.text_end) / texts if self._title is not None else -2.0,
+            "before_pager": float(any(last.text_end <= start <= last.text_end + 12 for start in self._pagers)),
+            "between": 1 - min(1.0, sum(row_widths) / max(1, span)),
+        }
+        return RowGroup(rows, {**features, **{name: total / count for name, total in shares.items()}})
 
-    def _measure_regions(self, rows: list[ListRow]) -> tuple[float, float, float]:
-        """Return the shares of the largest kind of region, of the commonest path, and of rows in the first region.
+    def _count_regions(self, rows: list[ListRow]) -> dict[str, int]:
+        """Return how many rows are in the commonest kind of region, and how many in the first region.
 
         The regions of a group are the children of the element around all its rows, as main part and side box, or the
-        blocks of months, which are of one kind. A path is that of tags and classes from there to a row's link.
+        blocks of months, which are of one kind.
         """
-        step = max(1, len(rows) // _MAX_SAMPLED_ROWS)
-        sampled = rows[::step]
         last = rows[-1].element
-        whole = (
-            next(node for node in rows[0].element.iter_ancestors() if node is not last and node.contains(last))
-            if (last is not rows[0].element)
-            else last
-        )
-        kinds: Counter[str] = Counter()
-        paths: Counter[tuple[str, ...]] = Counter()
-        first = -1
-        in_first = 0
-        for row in sampled:
-            path: list[str] = []
+        whole = last
+        if last is not rows[0].element:
+            around = rows[0].element.iter_ancestors()
+            whole = next(node for node in around if node is not last and node.contains(last))
+        regions = []
+        for row in rows:
             region = row.anchor.element
-            for node in row.anchor.element.iter_ancestors():
-                if node is whole:
-                    break
-                region = node
-                path.append(f"{node.tag}.{normalize_class(node.css_class)}")
-            first = region.index if first < 0 else first
-            in_first += region.index == first
-            kinds[path[-1] if path else ""] += 1
-            paths[tuple(path)] += 1
-        count = len(sampled)
-        return max(kinds.values()) / count, max(paths.values()) / count, in_first / count
+            while region.depth > whole.depth + 1 and region.parent is not None:
+                region = region.parent
+            regions.append(region.index)
+        return {
+            "one_region": _count_commonest([self.paths.steps[region] for region in regions]),
+            "in_first_region": regions.count(regions[0]),
+        }
 
-    def complete(self, groups: Sequence[RowGroup]) -> list[list[float]]:
-        """Return a row of `FEATURES` for each of all groups of the page."""
-        best = [max((group.features[name] for group in groups), default=0.0) or 1.0 for name in RELATIVE_FEATURES]
-        return [
-            [
-                *group.features.values(),
-                *self._page,
-                *(group.features[name] / most for name, most in zip(RELATIVE_FEATURES, best, strict=True)),
-            ]
-            for group in groups
-        ]
+    def complete(self, groups: Sequence[RowGroup]) -> None:
+        """Add to the features of all groups of the page those of the page, and how they stand against the best."""
+        for name in _COMPARED:
+            most = max((group.features[name] for group in groups), default=0.0) or 1.0
+            for group in groups:
+                group.features[f"{name}_to_best"] = group.features[name] / most
+        for group in groups:
+            group.features.update(self._page)
 
-    def measure_text(self, row: ListRow) -> int:
-        return self._widths[row.text_end] - self._widths[row.text_start]
-
-    def measure_prose(self, start: int, end: int) -> int:
-        """Return the width of the sentences that are no links in a range of texts."""
-        return self._prose[end] - self._prose[start]
-
-    def is_single_row(self, row: ListRow) -> bool:
-        """Whether a row has a date beside its link and is in no navigation or footer, as the only row of a list is."""
-        dates, link = self._dates, row.anchor.element
-        beside = dates[row.text_end] - dates[link.text_end] + dates[link.text_start] - dates[row.text_start]
-        return beside > 0 and not self._is_in_landmark(row.element)
-
-    def _count_links(self, row: ListRow) -> int:
-        return self._links[row.element.end] - self._links[row.element.index]
+    def list_dated_records(self) -> list[ListRow]:
+        """Return a row for each date that stands with a link or two of its own, as the only row of a list does."""
+        found: dict[int, ListRow] = {}
+        for owner, (before, after) in zip(self.page.text_owner, pairwise(self._dates), strict=True):
+            if before == after:
+                continue
+            around = iter(self.page.elements[owner].iter_ancestors())
+            record = next((node for node in around if self.page.count_links(node)), None)
+            links = self.page.list_links(record) if record is not None else []
+            if record is None or len(links) > _MAX_RECORD_LINKS or self._is_in_landmark(record):
+                continue
+            while (parent := record.parent) is not None and self.page.count_links(parent) == len(links):
+                record = parent
+            if self._widths[record.text_end] - self._widths[record.text_start] <= _MAX_ROW_WEIGHT:
+                link = max(links, key=lambda link: len(link.text))
+                found.setdefault(record.index, ListRow(link, [link], record))
+        return list(found.values()) if len(found) <= _MAX_RECORDS else []
 
     def _count_dated(self, rows: list[ListRow]) -> tuple[int, int, int]:
         """Return how many rows contain a date; how many others have one just after them, or in a heading above."""
@@ -306,31 +265,31 @@ class GroupFeatures:
         if traits is None:
             url, element = anchor.url, anchor.element
             host, _, path = url.partition("://")[2].partition("/")
+            width = measure_text_weight(anchor.text)
+            before, after = self._measure_beside(element)
             traits = self._traits[element.index] = _LinkTraits(
-                measure_text_weight(anchor.text),
-                _RECORD_URL.search(path) is not None,
-                is_inline(self.page, element),
-                is_within_sentence(self.page, element) or self._is_within_prose(element),
-                detect_document_type(url) is not None,
-                host.removeprefix("www.") == self._host,
-                f"/{path}".startswith(self._folder) and len(self._folder) > 1,
-                self._path.startswith(f"/{path}") and len(path) > 1,
-                any(map(str.isdigit, anchor.text[:80])),
+                link_width=min(_MAX_LINK_WIDTH, width),
+                wide_links=width >= _MIN_TITLE_WEIGHT,
+                record_urls=_RECORD_URL.search(path) is not None,
+                text_before=min(_MAX_LINK_WIDTH, before),
+                text_after=min(_MAX_LINK_WIDTH, after),
+                within_prose=min(before, after) >= _MIN_PROSE_WIDTH,
+                documents=detect_document_type(url) is not None,
+                same_host=host.removeprefix("www.") == self._host,
+                below_page=f"/{path}".startswith(self._folder) and len(self._folder) > 1,
+                above_page=self._path.startswith(f"/{path}") and len(path) > 1,
+                digits_in_links=any(map(str.isdigit, anchor.text[:80])),
+                like_page=get_url_shape(url) == self._shape,
             )
         return traits
 
-    def _is_within_prose(self, link: Element) -> bool:
-        """Whether sentences stand before and after a link, in the element that it stands in."""
-        texts, owner, parent = self.page.texts, self.page.text_owner, link.parent
-        before, after = link.text_start - 1, link.text_end
-        return (
-            parent is not None
-            and before >= 0
-            and after < len(texts)
-            and owner[before] == owner[after] == parent.index
-            and min(self._widths[before + 1] - self._widths[before], self._widths[after + 1] - self._widths[after])
-            >= _MIN_SENTENCE_WEIGHT
-        )
+    def _measure_beside(self, link: Element) -> list[int]:
+        """Return the widths of the texts right before and right after a link, in the element that it stands in."""
+        owner, parent = self.page.text_owner, link.parent.index if link.parent is not None else -1
+        return [
+            self._widths[index + 1] - self._widths[index] if 0 <= index < len(owner) and owner[index] == parent else 0
+            for index in (link.text_start - 1, link.text_end)
+        ]
 
     def _is_in_landmark(self, element: Element) -> bool:
         """Whether an element is in a navigation, footer, sidebar and the like by HTML's own words for them."""
@@ -347,3 +306,7 @@ class GroupFeatures:
                 break
         self._landmarks.update(dict.fromkeys(passed, is_landmark))
         return is_landmark
+
+
+def _count_commonest(values: Sequence[Hashable]) -> int:
+    return max(Counter(values).values())

@@ -18,7 +18,7 @@ _DIGITS = re.compile(r"\d+")
 _MIN_REPEATS = 3
 
 
-def group_links(page: Outline) -> list[list[Anchor]]:
+def group_links(page: Outline, paths: "LinkPaths") -> list[list[Anchor]]:
     """Return every distinct group of at least two links (to different urls), each in page order."""
     pagers = _find_pager_links(page)
     # A link without text, content and a class that could style it is invisible.
@@ -28,10 +28,9 @@ def group_links(page: Outline) -> list[list[Anchor]]:
         if anchor.element.index not in pagers
         and (anchor.text or anchor.element.end > anchor.element.index + 1 or anchor.element.css_class)
     ]
-    names = _PathIndex([anchor.element for anchor in anchors])
     groups: dict[Hashable, list[Anchor]] = defaultdict(list)
     for anchor in anchors:
-        for key in _list_keys(anchor, names):
+        for key in _list_keys(anchor, paths):
             groups[key].append(anchor)
     distinct: dict[tuple[int, ...], list[Anchor]] = {}
     _add_distinct(distinct, groups.values())
@@ -78,14 +77,14 @@ def _find_pager_links(page: Outline) -> set[int]:
     return found
 
 
-def _list_keys(anchor: Anchor, names: "_PathIndex") -> Iterator[Hashable]:
+def _list_keys(anchor: Anchor, paths: "LinkPaths") -> Iterator[Hashable]:
     index = anchor.element.index
     shape = get_url_shape(anchor.url)
-    yield "columns", names.columns[index]
-    yield "columns", names.columns[index], shape
-    yield "classes", names.classes[index]
-    yield "tail", names.get_tail(anchor.element)
-    yield "container", names.get_container(anchor.element), shape
+    yield "columns", paths.columns[index]
+    yield "columns", paths.columns[index], shape
+    yield "classes", paths.classes[index]
+    yield "tail", paths.get_tail(anchor.element)
+    yield "container", paths.get_container(anchor.element), shape
     yield "shape", shape
 
 
@@ -93,25 +92,25 @@ def _list_keys(anchor: Anchor, names: "_PathIndex") -> Iterator[Hashable]:
 def get_url_shape(url: str) -> tuple[str, tuple[str, ...], str, tuple[str, ...]]:
     """Return what the urls of one list share: host, first two directories, extension, names of query fields."""
     address, _, query = url.partition("?")
-    _, _, host, *segments = address.split("/")
+    host, *segments = address.rpartition("://")[2].split("/")
     directories = tuple([_DIGITS.sub("#", segment) for segment in segments[:-1][:2]])
     extension = segments[-1].rpartition(".")[2].lower()[:6] if segments and "." in segments[-1] else ""
     return host, directories, extension, tuple(sorted({field.partition("=")[0] for field in query.split("&")}))
 
 
-class _PathIndex:
+class LinkPaths:
     """The paths from the page's root to its links, each as a number, since they are compared thousands of times."""
 
-    def __init__(self, ends: list[Element]) -> None:
+    def __init__(self, page: Outline) -> None:
         self.classes: dict[int, int] = {-1: 0}
         self.columns: dict[int, int] = {-1: 0}
-        self._steps: dict[int, str] = {}
+        self.steps: dict[int, str] = {}
         self._numbers: dict[Hashable, int] = {}
-        for element in _list_with_ancestors(ends):
+        for element in _list_with_ancestors([anchor.element for anchor in page.anchors]):
             above = element.parent.index if element.parent else -1
             index, tag = element.index, element.tag
             step = f"cell{element.position}" if tag in ("td", "th") else tag
-            self._steps[index] = class_step = f"{tag}.{normalize_class(element.css_class)}"
+            self.steps[index] = class_step = f"{tag}.{normalize_class(element.css_class)}"
             self.classes[index] = self._get_number(("classes", self.classes[above], class_step))
             self.columns[index] = self._get_number(("columns", self.columns[above], step))
 
@@ -120,7 +119,7 @@ class _PathIndex:
 
     def get_tail(self, element: Element) -> Hashable:
         """Return the last three steps of the path, with their classes."""
-        return tuple([self._steps[node.index] for node in islice(element.iter_ancestors(), 3)])
+        return tuple([self.steps[node.index] for node in islice(element.iter_ancestors(), 3)])
 
     def get_container(self, element: Element) -> tuple[int, tuple[str, ...]]:
         """Return the nearest ancestor with several children, and the tags on the path up to it."""

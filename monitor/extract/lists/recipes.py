@@ -6,7 +6,7 @@ from difflib import SequenceMatcher
 from typing import TypeVar
 
 from monitor.extract.html import Element, Outline, collapse_whitespace
-from monitor.extract.lists.choice import are_apart, choose_further_lists
+from monitor.extract.lists.choice import choose_further_lists, join_parts
 from monitor.extract.lists.columns import list_headings
 from monitor.extract.lists.features import RowGroup
 from monitor.extract.lists.grouping import get_url_shape, normalize_class
@@ -26,7 +26,6 @@ _Value = TypeVar("_Value", bound=Hashable)
 _MAX_COUNT_PART = 0.08
 _MAX_MIXED_PART = 0.1  # what it adds that as many rows stand at one place as when it was learned
 _MAX_STRANGER_LOSS = 0.33  # of the score of a group none of whose other rows is like the example
-_MAX_SHARED = 0.25
 _MIN_PART_FIT = 0.955
 """Parts of one list hardly differ; a list with another heading is a part where the page's own opinion says so too."""
 
@@ -82,18 +81,7 @@ def choose_by_recipe(page: Outline, recipe: ListRecipe, groups: Sequence[RowGrou
         return fit + _MAX_SCORE_PART * group.score + _MAX_COUNT_PART * alike / most + mixture
 
     fit, group, _ = max(known, key=rate)
-    return _join_parts([group], [other for other_fit, other in fits if other_fit >= min(fit, _MIN_PART_FIT)]), fit
-
-
-def _join_parts(chosen: list[RowGroup], others: Iterable[RowGroup]) -> list[RowGroup]:
-    """Return a list with those of the others that stand apart from it and from each other, with other urls."""
-    urls = {row.url for group in chosen for row in group.rows}
-    for group in others:
-        shared = sum(row.url in urls for row in group.rows)
-        if shared <= _MAX_SHARED * len(group.rows) and all(are_apart(group, part) for part in chosen):
-            chosen.append(group)
-            urls.update(row.url for row in group.rows)
-    return sorted(chosen, key=lambda group: group.rows[0].element.index)
+    return join_parts([group], [other for other_fit, other in fits if other_fit >= min(fit, _MIN_PART_FIT)]), fit
 
 
 def _count_alike(rows: Sequence[ListRow]) -> int:
@@ -124,13 +112,13 @@ def choose_by_examples(page: Outline, examples: Iterable[str], groups: Sequence[
     ]
     if named:
         parts.insert(0, max(named, key=lambda group: _rate_example_group(group, rest)))
-    chosen = _join_parts([first], parts)
+    chosen = join_parts([first], parts)
     recipe = learn_recipe(page, chosen)
-    return _join_parts(chosen, (group for group in groups if measure_fit(page, recipe, group.rows) >= _MIN_PART_FIT))
+    return join_parts(chosen, (group for group in groups if measure_fit(page, recipe, group.rows) >= _MIN_PART_FIT))
 
 
-def _rate_example_group(group: RowGroup, wanted: Collection[str]) -> tuple[bool, float]:
-    """Return whether the examples are like most rows, and the group's score, less where few rows are like the first."""
+def _rate_example_group(group: RowGroup, wanted: Collection[str]) -> tuple[bool, bool, float]:
+    """Return whether it has several rows, mostly like the examples, and its score, less where few are like it."""
     paths = [_list_steps(row.anchor.element) for row in group.rows]
     shapes = [_split_url(row.url) for row in group.rows]
     path, shape = _find_common(paths), _find_common(shapes)
@@ -138,7 +126,7 @@ def _rate_example_group(group: RowGroup, wanted: Collection[str]) -> tuple[bool,
     is_alike = all(paths[place] == path or shapes[place] == shape for place in mine)
     alike = paths.count(paths[mine[0]]) + shapes.count(shapes[mine[0]])
     share = alike / (2 * len(group.rows))
-    return is_alike, group.score * (1 - _MAX_STRANGER_LOSS * (1 - share))
+    return len(group.rows) > 1, is_alike, group.score * (1 - _MAX_STRANGER_LOSS * (1 - share))
 
 
 def _find_common(values: Iterable[_Value]) -> _Value:

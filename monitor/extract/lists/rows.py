@@ -1,7 +1,6 @@
 """The rows of a list: each link of a group with the element, other links and documents that belong to it."""
 
 import sys
-from bisect import bisect_left
 from collections import Counter
 from dataclasses import dataclass
 
@@ -85,21 +84,13 @@ def build_single_row(page: Outline, anchor: Anchor) -> ListRow | None:
         return None
     found: ListRow | None = None
     for element in anchor.element.iter_ancestors():
-        row = ListRow(anchor, [anchor], element)
+        if any(other.url != anchor.url for other in page.list_links(element)):
+            break
         if len(page.get_text(element, 2 * _MAX_SINGLE_ROW_CHARS)) > _MAX_SINGLE_ROW_CHARS:
             break
-        if any(other.url != anchor.url for other in list_row_links(page, row)):
-            break
         if element.tag in _SINGLE_ROW_TAGS:
-            found = row
+            found = ListRow(anchor, [anchor], element)
     return found
-
-
-def list_row_links(page: Outline, row: ListRow) -> list[Anchor]:
-    """Return all links in the row's element, those of the list and others."""
-    start = bisect_left(page.anchors, row.element.index, key=lambda anchor: anchor.element.index)
-    end = bisect_left(page.anchors, row.element.end, key=lambda anchor: anchor.element.index)
-    return page.anchors[start:end]
 
 
 def prefer_pages(page: Outline, rows: list[ListRow]) -> list[ListRow]:
@@ -120,7 +111,7 @@ def prefer_pages(page: Outline, rows: list[ListRow]) -> list[ListRow]:
 def list_row_attachments(page: Outline, row: ListRow) -> list[Attachment]:
     """Return the documents in a row besides the one it leads to."""
     found: dict[str, Attachment] = {}
-    for anchor in list_row_links(page, row):
+    for anchor in page.list_links(row.element):
         kind = detect_document_type(anchor.url)
         if kind and anchor.url != row.url:
             title = anchor.text or anchor.element.get_title() or anchor.url.rsplit("/", 1)[-1]
@@ -130,6 +121,6 @@ def list_row_attachments(page: Outline, row: ListRow) -> list[Attachment]:
 
 def _find_page_link(page: Outline, row: ListRow) -> Anchor | None:
     host = get_host(row.url)
-    named = (link for link in list_row_links(page, row) if len(link.text) >= 4 and get_host(link.url) == host)
+    named = (link for link in page.list_links(row.element) if len(link.text) >= 4 and get_host(link.url) == host)
     pages = (link for link in named if detect_document_type(link.url) is None)
     return max(pages, key=lambda link: len(link.text), default=None)

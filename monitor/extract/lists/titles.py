@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from monitor.dates import DATE_SIGN, YEAR_FIRST, mask_dates
 from monitor.extract import trees
 from monitor.extract.html import Outline, collapse_whitespace
-from monitor.extract.lists.columns import COLUMN_FEATURES, ListColumn, list_columns, measure_columns
+from monitor.extract.lists.columns import ListColumn, list_columns, measure_columns
 from monitor.extract.lists.rows import ListRow
 
 _MAX_CHARS = 500
@@ -26,10 +26,7 @@ def find_titles(page: Outline, rows: Sequence[ListRow]) -> list[str]:
 
 def rank_columns(rows: Sequence[ListRow], columns: Sequence[ListColumn]) -> list[ListColumn]:
     """Return the columns of a list, the likeliest title first."""
-    scorer = trees.load_scorer("list_titles")
-    if scorer.features != COLUMN_FEATURES:
-        raise ValueError("The weights of titles are for other features: make bench NAME=lists ARGS=--train")
-    scores = scorer.score(measure_columns(rows, columns))
+    scores = trees.load_scorer("list_titles").score_named(measure_columns(rows, columns))
     return [column for _, column in sorted(zip(scores, columns, strict=True), key=lambda scored: -scored[0])]
 
 

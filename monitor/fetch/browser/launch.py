@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from monitor.config.loading import load_settings
 from monitor.config.model import BrowserSettings
 from monitor.errors import BrowserMissing, MonitorError
+from monitor.extras import check_extra
 from monitor.fetch.result import FetchError
 from monitor.i18n.message import Message
 from monitor.isolation.environment import build_child_environment
@@ -41,6 +42,8 @@ _FORBIDDEN_ERRORS = (
     "ERR_UNKNOWN_URL_SCHEME",
     "ERR_DISALLOWED_URL_SCHEME",
 )
+# What Chromium writes where the system gives it no namespaces to shut its processes in.
+_SANDBOX_ERRORS = ("No usable sandbox", "Failed to move to new namespace")
 _INVALID_URL_ERRORS = ("ERR_INVALID_URL", "ERR_INVALID_REDIRECT")
 _NO_REASON = Message("browser.no_reason")
 
@@ -49,8 +52,9 @@ def find_browser(settings: BrowserSettings) -> Path:
     """Return the Chromium to start: the configured one, Playwright's own if it was downloaded, else one on the PATH.
 
     The headless shell comes before the full browser, which starts slower and needs nearly twice the memory. Raises
-    `BrowserMissing` if there is none, or if the configured path is wrong.
+    `BrowserMissing` if there is none, if the configured path is wrong, or without the library that drives it.
     """
+    check_extra("browser", BrowserMissing)
     if settings.path is not None:
         if settings.path.is_file() and os.access(settings.path, os.X_OK):
             return settings.path
@@ -136,6 +140,8 @@ def build_forbidden_error() -> FetchError:
 def build_start_error(error_text: str, settings: BrowserSettings, path: Path | None = None) -> BrowserMissing:
     """Return the error of a browser that is there and cannot be used; `path` is the program that was started."""
     reason = error_text.splitlines()[0] if error_text else _NO_REASON
+    if any(words in error_text for words in _SANDBOX_ERRORS):
+        return BrowserMissing("browser.no_sandbox", path=str(path or find_browser(settings)))
     if settings.endpoint:
         return BrowserMissing("browser.endpoint_silent", endpoint=settings.endpoint, reason=reason)
     return BrowserMissing("browser.not_started", path=str(path or find_browser(settings)), reason=reason)

@@ -16,7 +16,7 @@ from monitor.config.model import BrowserSettings, NetworkSettings, PagesSettings
 from monitor.errors import BrowserMissing, WorkFailed
 from monitor.fetch.browser.launch import build_forbidden_error, find_browser, map_browser_error
 from monitor.fetch.browser.pace import SitePace
-from monitor.fetch.browser.session import BrowserSession, start_browser
+from monitor.fetch.browser.session import BROWSER_FLAGS, BrowserSession, start_browser
 from monitor.fetch.browser.tab import Tab, close_quietly
 from monitor.fetch.guard import Guard
 from monitor.fetch.proxy import GuardedProxy
@@ -26,6 +26,8 @@ from monitor.page import PageErrorCode
 _MAX_ATTEMPTS = 2
 _GRACE_S = 2.0
 _PRINT_TIMEOUT_S = 120.0
+_TRY_TIMEOUT_S = 20.0
+_TRY_PAGE = "<body></body><script>document.body.textContent = ['dra', 'wn'].join('')</script>"
 _PRINT_FLAGS = ("--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run")
 
 
@@ -199,6 +201,28 @@ async def print_pdf(html: bytes, settings: BrowserSettings) -> bytes:
             raise WorkFailed("browser.print_timed_out", seconds=f"{_PRINT_TIMEOUT_S:g}") from None
         except PlaywrightError as error:
             raise WorkFailed("browser.print_failed", reason=error.message) from error
+
+
+async def try_browser(settings: BrowserSettings, *, timeout_s: float = _TRY_TIMEOUT_S) -> None:
+    """Draw a page that a script fills, and print it, in a browser of its own that starts as the one for pages does.
+
+    Raises `BrowserMissing` if no browser can be started, `WorkFailed` if it draws or prints nothing or takes too long.
+    """
+    try:
+        async with asyncio.timeout(timeout_s), contextlib.AsyncExitStack() as stack:
+            browser = await start_browser(settings, stack, flags=BROWSER_FLAGS)
+            context = await browser.new_context(offline=True)
+            stack.push_async_callback(close_quietly, context.close)
+            tab = await context.new_page()
+            await tab.set_content(_TRY_PAGE, timeout=0)
+            if (text := await tab.inner_text("body")) != "drawn":
+                raise WorkFailed("browser.draws_nothing", reason=repr(text[:100]))
+            if not (await tab.pdf()).startswith(b"%PDF-"):
+                raise WorkFailed("browser.print_failed", reason="%PDF")
+    except TimeoutError:
+        raise WorkFailed("browser.try_timed_out", seconds=f"{timeout_s:g}") from None
+    except PlaywrightError as error:
+        raise WorkFailed("browser.draws_nothing", reason=error.message.partition("\n")[0]) from error
 
 
 async def _abort_route(route: Route) -> None:

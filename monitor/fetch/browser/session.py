@@ -11,6 +11,7 @@ from playwright.async_api import Browser, BrowserContext, ProxySettings, Route, 
 from playwright.async_api import Error as PlaywrightError
 
 from monitor.config.model import BrowserSettings, NetworkSettings, PagesSettings
+from monitor.errors import BrowserMissing
 from monitor.fetch.browser.launch import build_browser_environment, build_start_error, find_browser, start_driver
 from monitor.fetch.browser.pace import SitePace
 from monitor.fetch.browser.tab import Tab, close_quietly, read_script
@@ -220,7 +221,10 @@ async def start_browser(
 ) -> Browser:
     """Start a browser, or connect to the configured endpoint, until `stack` closes; raises `BrowserMissing`."""
     path = None if settings.endpoint else find_browser(settings)
-    playwright = await stack.enter_async_context(start_driver())
+    try:
+        playwright = await stack.enter_async_context(start_driver())
+    except Exception as error:  # Playwright raises no narrower one where its driver ends at once
+        raise BrowserMissing("browser.driver_not_started", reason=str(error)) from error
     try:
         if settings.endpoint:
             browser = await playwright.chromium.connect_over_cdp(settings.endpoint)

@@ -14,12 +14,12 @@ from monitor.db.database import Store
 from monitor.db.tables.research import Research
 from monitor.errors import WorkFailed
 from monitor.evidence.records import EvidenceArchive
-from monitor.extract.documents import DocumentReader
 from monitor.fetch.result import FetchResult
 from monitor.i18n.message import Message
 from monitor.isolation.pool import WorkerPool
 from monitor.llm.chat import ChatModel
 from monitor.page import NO_HINTS, Page, PageErrorCode, PageHints
+from monitor.pages.documents import DocumentReader
 from monitor.pages.loader import PageLoader
 from monitor.pages.parsing import PageTask
 from monitor.research.dependencies import ResearchDependencies

@@ -159,7 +159,7 @@ class BriefingStartSchema(BaseModel, extra="forbid", json_schema_extra={"example
 
 
 class BriefingItemsSchema(BaseModel, extra="forbid", json_schema_extra={"examples": [{"items": [7, 12]}]}):
-    """Numbers of items."""
+    """The items that are put into a briefing, or taken out of it."""
 
     items: list[Annotated[int, Field(ge=1, le=2**31 - 1)]] = Field(min_length=1, max_length=200)
 

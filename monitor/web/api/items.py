@@ -16,15 +16,13 @@ from monitor.evidence.wacz import WACZ_MEDIA_TYPE
 from monitor.exports.registry import ITEM_FORMATS, ItemFormat, get_format
 from monitor.services.audit import AuditAction
 from monitor.services.evidence import ItemProof, ItemSnapshotView
-from monitor.services.items import (
+from monitor.services.items import ItemDetail, ItemQuery, ListedItem
+from monitor.services.marks import (
     MAX_MARKED_ITEMS,
     MAX_NOTE_CHARS,
     MAX_REASON_CHARS,
     HiddenItemSchema,
-    ItemDetail,
     ItemNoteSchema,
-    ItemQuery,
-    ListedItem,
     MarkResult,
     ViewSchema,
 )

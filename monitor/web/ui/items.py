@@ -25,7 +25,8 @@ from monitor.exports.registry import ITEM_FORMATS
 from monitor.i18n.catalogue import get_word
 from monitor.services.audit import AuditAction
 from monitor.services.evidence import ClaimSchema
-from monitor.services.items import MAX_COUNT, MAX_MARKED_ITEMS, ItemPage, parse_text_query
+from monitor.services.items import MAX_COUNT, ItemPage, parse_text_query
+from monitor.services.marks import MAX_MARKED_ITEMS
 from monitor.vocabulary import ItemType, MarkAction, PolicyStage, RankDirection, Visibility
 from monitor.web.api.cursors import build_next_url, encode_cursor
 from monitor.web.api.items import ClaimNumber, ItemId, ItemParameters, NoteId, parse_item_parameters

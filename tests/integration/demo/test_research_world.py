@@ -10,7 +10,7 @@ import pytest
 from benchmarks.research_world import KEY_VARIABLE, ResearchWorld
 from monitor.bootstrap import App, open_app
 from monitor.config.model import Settings
-from monitor.db.migrate import upgrade_database
+from monitor.db.migrate import upgrade
 
 SCALE = "http://energy.example/art/2026/10/12/art_101.html"
 
@@ -25,7 +25,7 @@ async def app(world: ResearchWorld, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv(KEY_VARIABLE, "a-key-for-the-test")
     async with world.serve() as values:
         settings = Settings(data_dir=tmp_path, database_url=f"sqlite:///{tmp_path / 'monitor.db'}", **values)
-        upgrade_database(settings.database_url)
+        upgrade(settings.database_url)
         async with open_app(settings) as app:
             yield app
 

@@ -11,8 +11,8 @@ import openpyxl
 import pytest
 
 from monitor.errors import WorkFailed
-from monitor.extract.documents import DocumentReader
 from monitor.isolation.pool import WorkerPool
+from monitor.pages.documents import DocumentReader
 
 WORDS = 'xmlns="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 SHEETS = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'

@@ -6,8 +6,8 @@ import openpyxl
 import pytest
 
 from monitor.errors import WorkFailed
-from monitor.extract.documents import DocumentReader
 from monitor.isolation.pool import WorkerPool
+from monitor.pages.documents import DocumentReader
 
 
 def a_pdf(path: Path, text: str, pages: int = 1) -> Path:

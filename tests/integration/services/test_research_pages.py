@@ -14,9 +14,9 @@ from monitor.db.tables.collection import Item, Source
 from monitor.db.tables.research import Research
 from monitor.evidence.records import EvidenceArchive
 from monitor.evidence.storage import FileStorage
-from monitor.extract.documents import DocumentReader
 from monitor.isolation.pool import WorkerPool
 from monitor.page import PageErrorCode
+from monitor.pages.documents import DocumentReader
 from monitor.pages.loader import LoaderPool
 from monitor.services.evidence import SnapshotReader
 from monitor.services.research.dependencies import ResearchPageLoader

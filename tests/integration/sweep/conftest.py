@@ -20,12 +20,12 @@ from monitor.db.tables.delivery import AlarmView
 from monitor.errors import WorkFailed
 from monitor.evidence.records import EvidenceArchive
 from monitor.evidence.storage import FileStorage
-from monitor.extract.documents import DocumentReader
 from monitor.fetch.client import HttpClient
 from monitor.isolation.pool import WorkerPool
 from monitor.jobs.presence import HeartbeatRegistry
 from monitor.llm.chat import ChatModel
 from monitor.llm.client import ModelClient
+from monitor.pages.documents import DocumentReader
 from monitor.pages.loader import Loader, PageLoader
 from monitor.search.backends.archive import ArchiveSearch
 from monitor.search.bundles.bundle import BundleFolder

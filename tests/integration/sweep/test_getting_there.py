@@ -3,12 +3,11 @@
 import asyncio
 import datetime as dt
 import gzip
+import zlib
 from collections.abc import Callable
 from typing import Any
 
-import brotli
 import pytest
-import zstandard
 
 from monitor.i18n.catalogue import render
 from monitor.vocabulary import DateSource, Disposition, RunStatus, SectionEnd, SourceKind
@@ -133,11 +132,7 @@ async def test_a_host_is_asked_one_at_a_time_however_many_summaries_are_written(
     assert bureau.site.max_in_progress == 1
 
 
-PACKED: dict[str, Callable[[bytes], bytes]] = {
-    "gzip": gzip.compress,
-    "br": brotli.compress,
-    "zstd": zstandard.ZstdCompressor().compress,
-}
+PACKED: dict[str, Callable[[bytes], bytes]] = {"gzip": gzip.compress, "deflate": zlib.compress}
 
 
 @pytest.mark.parametrize("coding", PACKED)

@@ -296,7 +296,7 @@ async def test_a_stranger_learns_only_whether_work_can_be_done(desk: Any) -> Non
         details = (await known.get("/readyz")).json()
         assert details["database"] == "ok"
         assert details["queue"] != "ok"
-        assert details.keys() == {"is_ready", "database", "queue", "browser"}
+        assert details.keys() == {"is_ready", "database", "queue", "storage", "browser"}
 
 
 async def test_a_stranger_does_not_learn_where_a_broken_database_is(desk: Any) -> None:

@@ -86,6 +86,19 @@ def test_quotation_marks_and_a_dateline_are_no_part_of_what_separates_a_title() 
     assert read(f"<title>{TITLE}_证券报网</title>", in_one + BODY).title == TITLE
 
 
+@pytest.mark.parametrize(
+    "head",
+    [
+        "<title>Storage &amp;quot;at scale&amp;quot;: what operators must report</title>",
+        '<meta property="og:title" content="Storage &amp;quot;at scale&amp;quot;: what operators must report">',
+        '<script type="application/ld+json">{"@type":"Article","headline":"Storage &quot;at scale&quot;: what operators must report"}</script>',  # noqa: E501
+    ],
+)
+def test_a_title_that_the_head_escapes_twice_is_read_as_it_is_meant(head: str) -> None:
+    page = read(head, f"<div>{BODY}</div>")
+    assert page.title == 'Storage "at scale": what operators must report'
+
+
 def test_the_headline_is_the_heading_that_the_title_element_repeats() -> None:
     section = "<h1>Allergies Health Centre</h1><h2>Babies who eat peanuts early may avoid allergy</h2>"
     page = read("<title>Babies who eat peanuts early may avoid allergy</title>", section + BODY)

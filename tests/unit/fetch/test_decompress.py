@@ -1,9 +1,7 @@
 import gzip
 import zlib
 
-import brotli
 import pytest
-import zstandard
 
 from monitor.fetch.result import DecompressionError, DecompressionLimitError, decompress
 
@@ -15,12 +13,7 @@ def raw_deflate(data: bytes) -> bytes:
     return packer.compress(data) + packer.flush()
 
 
-PACKERS = {
-    "gzip": gzip.compress,
-    "deflate": zlib.compress,
-    "br": lambda data: brotli.compress(data, quality=3),
-    "zstd": zstandard.compress,
-}
+PACKERS = {"gzip": gzip.compress, "deflate": zlib.compress}
 
 
 @pytest.mark.parametrize("coding", PACKERS)
@@ -43,7 +36,7 @@ def test_what_is_not_compressed_as_it_says_is_garbled(coding: str) -> None:
 def test_odd_but_honest_forms_are_read() -> None:
     assert decompress(raw_deflate(TEXT), "deflate", max_bytes=99_999) == TEXT
     assert decompress(gzip.compress(TEXT) + gzip.compress(b"more"), "gzip", max_bytes=99_999) == TEXT + b"more"
-    assert decompress(brotli.compress(gzip.compress(TEXT)), "gzip, br", max_bytes=99_999) == TEXT
+    assert decompress(zlib.compress(gzip.compress(TEXT)), "gzip, deflate", max_bytes=99_999) == TEXT
     assert decompress(TEXT, "", max_bytes=99_999) == TEXT
     assert decompress(b"", "gzip", max_bytes=10) == b""
 

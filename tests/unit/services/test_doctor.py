@@ -4,7 +4,7 @@ from pathlib import Path
 import docx
 import pytest
 
-from monitor.config.model import BrowserSettings, PagesSettings, SearchSettings, Settings
+from monitor.config.model import SearchSettings, Settings
 from monitor.db.database import Store
 from monitor.errors import BrowserMissing, DatabaseError, SettingsError, UsageError, WorkFailed
 from monitor.i18n.catalogue import render
@@ -47,7 +47,7 @@ async def _examined(settings: Settings, *, clock: Noon | None = None) -> dict[st
         check_targets=_targets,
         check_storage=_targets,
         check_evidence=_signed,
-        find_browser=lambda _: "/usr/bin/chromium",
+        check_browser=_well,
         clock=clock or Noon(),
     )
     return {finding.check: finding for finding in await doctor.run_checks()}
@@ -67,7 +67,7 @@ async def test_each_part_that_is_not_well_fails_by_itself() -> None:
     async def model(_settings: Settings) -> str:
         raise WorkFailed("no model: start it.")
 
-    def browser(_settings: Settings) -> str:
+    async def browser(_settings: Settings) -> str:
         raise BrowserMissing("no browser: install one.")
 
     def load() -> tuple[Settings, str]:
@@ -84,7 +84,7 @@ async def test_each_part_that_is_not_well_fails_by_itself() -> None:
         check_database=database,
         load_stored_settings=_laid_over,
         check_model=model,
-        find_browser=browser,
+        check_browser=browser,
         check_targets=targets,
         check_storage=storage,
         clock=Noon(),
@@ -107,7 +107,7 @@ async def test_a_broken_configuration_leaves_unchecked_what_depends_on_it() -> N
         check_database=_well,
         load_stored_settings=_laid_over,
         check_model=_well,
-        find_browser=lambda _: "/usr/bin/chromium",
+        check_browser=_well,
         check_targets=_targets,
         check_storage=_targets,
         clock=Noon(),
@@ -127,12 +127,6 @@ async def test_a_search_that_finds_nothing_is_a_warning(backend: str, word: str)
 
 async def test_a_clock_in_the_past_fails() -> None:
     assert (await _examined(Settings(), clock=Noon(1970)))["clock"].level == "fail"
-
-
-async def test_a_browser_elsewhere_is_not_looked_for_here() -> None:
-    pages = PagesSettings(browser=BrowserSettings(endpoint="ws://browser:9222"))
-    browser = (await _examined(Settings(pages=pages)))["browser"]
-    assert render(browser.message, "en") == "elsewhere: ws://browser:9222"
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import datetime as dt
 import pytest
 
 from monitor.extract.parse import parse_page
-from monitor.extract.redirects import needs_browser
+from monitor.pages.shells import needs_browser
 
 FETCHED_AT = dt.datetime(2026, 11, 21, 8, tzinfo=dt.UTC)
 
