@@ -109,7 +109,6 @@ app = build_group()
 
 _BARE_ADDRESS = re.compile(r"[\w.-]+\.[a-z]{2,}(?::\d+)?(?:/\S*)?|(?:localhost|[\d.]+):\d+(?:/\S*)?", re.IGNORECASE)
 _MAX_SHOWN_ROWS = 5
-
 _HEALTH_FIELDS = (
     "created_at",
     "last_run_at",
@@ -119,7 +118,6 @@ _HEALTH_FIELDS = (
     "last_error",
 )
 
-_INSTANTS = ("created_at", "last_run_at", "last_success_at", "last_new_item_at")
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The name of the source.")]
 
 
@@ -165,7 +163,7 @@ def show(name: Name, as_json: JsonOption = False) -> None:
     pinned = [f"{section['name']}={section['url']}" for section in source.sections]
     taught = [recipe["url"] for recipe in source.recipes]
     shown = {**_build_source_json(source), "sections": pinned, "recipes": taught, "steps": format_steps(source.steps)}
-    terminal.write_fields(shown | {name: getattr(source, name) for name in _INSTANTS})
+    terminal.write_fields(shown | {name: getattr(source, name) for name in _HEALTH_FIELDS if name.endswith("_at")})
 
 
 @app.command()
@@ -251,11 +249,9 @@ def import_file(
     """Add the sources of a file: all of them, or none where one is wrong."""
     terminal = get_terminal()
     imported = terminal.act(lambda app, by: app.sources.import_file(file, by=by))
-    names = [source.name for source in imported]
-    if as_json:
-        terminal.write_json({"sources": [_build_source_json(source) for source in imported]})
-        return
-    terminal.print("sources.imported", number=len(names), names=names or ["-"])
+    names = [source.name for source in imported] or ["-"]
+    document = {"sources": [_build_source_json(source) for source in imported]}
+    terminal.report("sources.imported", number=len(imported), names=names, document=document, as_json=as_json)
 
 
 @app.command()
@@ -270,11 +266,11 @@ def export(
     if out is not None:
         write_file(out, text.encode("utf-8-sig" if form == "csv" else "utf-8"))  # spreadsheets ask for the mark
     if as_json:
-        terminal.write_json({"format": form} | ({"text": text} if out is None else {"path": str(out)}))
-    elif out is not None:
-        terminal.notify("sources.written", path=out)
-    else:
+        terminal.write_json({"format": form} | ({"text": text} if out is None else {"path": out}))
+    elif out is None:
         sys.stdout.write(text)
+    else:
+        terminal.notify("sources.written", path=out)
 
 
 @app.command()
@@ -414,8 +410,8 @@ app.command("catalogue")(search_catalogue)
 
 
 def _set_enabled(terminal: Terminal, name: str, *, is_on: bool, as_json: bool) -> None:
-    source = _edit_source(terminal, name, {"enabled": is_on})
-    _print_stored_source(terminal, source, "source.enabled" if is_on else "source.disabled", as_json=as_json)
+    source, code = _edit_source(terminal, name, {"enabled": is_on}), "source.enabled" if is_on else "source.disabled"
+    _print_stored_source(terminal, source, code, as_json=as_json)
 
 
 def _edit_source(terminal: Terminal, name: str, changes: dict[str, Any]) -> "Source":
