@@ -13,15 +13,14 @@ from monitor.cli.terminal import (
     OptionValue,
     Terminal,
     add_options,
-    check_output,
+    choose_format,
     collect_given,
-    format_instant,
     get_terminal,
     parse_day,
     write_output,
 )
 from monitor.errors import UsageError, WorkFailed
-from monitor.exports.registry import BRIEFING_FORMATS, get_format
+from monitor.exports.registry import BRIEFING_FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -77,10 +76,10 @@ def brief(
     gaps: Annotated[
         bool, typer.Option("--gaps/--no-gaps", help="Whether it says what could not be seen; without, for a client.")
     ] = True,
+    as_json: JsonOption = False,
     **options: OptionValue,
 ) -> None:
-    get_format(form, BRIEFING_FORMATS)
-    check_output(form, out)
+    form = choose_format(form, BRIEFING_FORMATS, out, default="md", as_json=as_json)
     query = collect_given(options)
     if from_file is not None and query:
         raise UsageError("brief.from_stands_alone")
@@ -97,7 +96,7 @@ def brief(
 
     terminal = get_terminal()
     content, count = terminal.run(compose)
-    write_output(terminal, content, form, out, count)
+    write_output(terminal, content, form, out, count, as_json=as_json)
 
 
 def _read_briefing(file: Path) -> "Briefing":
@@ -180,5 +179,5 @@ def _run_action(
         reason = terminal.to_text(delivery.last_error).rstrip(".。")
         if delivery.next_try_at is None:
             raise WorkFailed("delivery.not_sent", id=delivery.id, target=delivery.target, reason=reason)
-        at = format_instant(delivery.next_try_at)
+        at = terminal.format_instant(delivery.next_try_at)
         raise WorkFailed("delivery.retried_later", id=delivery.id, target=delivery.target, reason=reason, at=at)

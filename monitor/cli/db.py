@@ -2,7 +2,7 @@
 
 import asyncio
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,29 +18,42 @@ app = build_group()
 ReplaceOption = Annotated[bool, typer.Option("--replace", help="Lose what the database holds.")]
 
 
-def init() -> None:
+def init(as_json: JsonOption = False) -> None:
     from monitor.config.loading import get_settings_path, render_config
 
     terminal = get_terminal()
     path = get_settings_path(terminal.config)
-    if path.exists():
-        terminal.print("setup.config_kept", path=path)
-    else:
+    is_new = not path.exists()
+    if is_new:
         write_file(path, render_config().encode(), is_private=True)  # urls in it may hold passwords
-        terminal.print("setup.config_written", path=path)
+    if not as_json:
+        terminal.print("setup.config_written" if is_new else "setup.config_kept", path=path)
     settings = terminal.load_settings()
-    terminal.print_message(_upgrade(settings, settings.database_url))
+    done = _upgrade(settings, settings.database_url)
+    if as_json:
+        terminal.write_json({"config": path, "is_new": is_new} | _describe_upgrade(done))
+        return
+    terminal.print_message(done)
     terminal.print("setup.next")
 
 
 @app.command()
 def upgrade(
     no_backup: Annotated[bool, typer.Option("--no-backup", help="Write no backup of an older database first.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Create the database, or back it up and bring it to the schema of this version."""
     terminal = get_terminal()
     settings = terminal.load_settings()
-    terminal.print_message(_upgrade(settings, settings.database_url, has_backup=not no_backup))
+    done = _upgrade(settings, settings.database_url, has_backup=not no_backup)
+    if as_json:
+        terminal.write_json(_describe_upgrade(done))
+    else:
+        terminal.print_message(done)
+
+
+def _describe_upgrade(done: Message) -> dict[str, Any]:
+    return {"outcome": done.code.removeprefix("database."), **done.args}
 
 
 @app.command()

@@ -65,6 +65,8 @@ def list_deadlines(
 ) -> None:
     """List the deadlines that are still to come, or those of a period, the nearest first."""
     if as_calendar:
+        if as_json:
+            raise UsageError("deadline.json_or_calendar")
         _write_calendar(filters, out)
         return
     terminal, query = get_terminal(), _build_query(filters)
@@ -97,12 +99,11 @@ def show(
     if as_json:
         terminal.write_json(deadline.model_dump(mode="json"))
         return
-    for name, value in deadline.model_dump(mode="json", exclude={"history", "items"}).items():
-        if value not in (None, "", False):
-            terminal.write_line(f"{name:<16} {value}")
+    fields = deadline.model_dump(exclude={"history", "items"})
+    terminal.write_fields({name: value for name, value in fields.items() if value is not False})
     for move in deadline.history:
         days = f"{move.before or '-'} → {move.after or '-'}"
-        terminal.write_line(f"{'move':<16} {move.seen_at:%Y-%m-%d %H:%M} {days}")
+        terminal.write_fields({"move": f"{terminal.format_instant(move.seen_at)} {days}"})
 
 
 def _write_calendar(filters: dict[str, OptionValue], out: Path | None) -> None:

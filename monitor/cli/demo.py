@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 import typer
 
 from monitor.cli.progress import print_run, show_progress
-from monitor.cli.terminal import Terminal, get_terminal, write_file
+from monitor.cli.terminal import JsonOption, Terminal, get_terminal, write_file
 from monitor.vocabulary import RunStatus
 
 if TYPE_CHECKING:
@@ -27,22 +27,28 @@ _MAX_ITEMS = 30
 
 def demo(
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where briefing.html goes.")] = Path("out"),
+    as_json: JsonOption = False,
 ) -> None:
     from monitor.briefing.render import render_briefing
 
     terminal = get_terminal()
     with tempfile.TemporaryDirectory(prefix="monitor-demo-") as folder:
-        reports, briefing = asyncio.run(_run_demo(terminal, Path(folder)))
-    terminal.write_line(_strip_markdown(render_briefing(briefing, "md").decode()))
+        reports, briefing = asyncio.run(_run_demo(terminal, Path(folder), is_quiet=as_json))
     path = out / "briefing.html"
     write_file(path, render_briefing(briefing, "html"))
-    terminal.print("demo.page", path=path)
+    if as_json:
+        terminal.write_json({"runs": reports, "briefing": briefing, "page": path})
+    else:
+        terminal.write_line(_strip_markdown(render_briefing(briefing, "md").decode()))
+        terminal.print("demo.page", path=path)
     failed = [report for report in reports if report.status is RunStatus.FAILED]
     for report in failed:
         error = terminal.to_text(report.error) or terminal.translate("the run failed")
         terminal.complain(f"{report.source}: {error}")
     if failed:
         raise typer.Exit(1)
+    if as_json:
+        return
     terminal.write_line()
     script = _find_activation_script()
     if script is None:
@@ -52,7 +58,7 @@ def demo(
     terminal.print("demo.commands")
 
 
-async def _run_demo(terminal: Terminal, folder: Path) -> "tuple[list[RunReport], Briefing]":
+async def _run_demo(terminal: Terminal, folder: Path, *, is_quiet: bool) -> "tuple[list[RunReport], Briefing]":
     from monitor.bootstrap import open_app
     from monitor.clock import SystemClock
     from monitor.config.model import Settings
@@ -69,10 +75,12 @@ async def _run_demo(terminal: Terminal, folder: Path) -> "tuple[list[RunReport],
         for site, url in zip(sites, urls, strict=True):
             values = {"name": site.title, "url": f"{url}/", "focus_areas": [area["name"] for area in site.focus_areas]}
             source = await app.sources.add(values, by=COMMAND_LINE)
-            terminal.notify("demo.served", title=site.title, url=f"{url}/")
-            with show_progress(terminal, is_quiet=False) as on_progress:
+            if not is_quiet:
+                terminal.notify("demo.served", title=site.title, url=f"{url}/")
+            with show_progress(terminal, is_quiet=is_quiet) as on_progress:
                 report = await app.sweeps.sweep(source, by=COMMAND_LINE, on_progress=on_progress)
-            print_run(terminal, report, top=0)
+            if not is_quiet:
+                print_run(terminal, report, top=0)
             reports.append(report)
         return reports, await app.briefings.compose(BriefingQuery(top=_MAX_ITEMS))
 

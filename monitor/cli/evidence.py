@@ -8,7 +8,7 @@ import typer
 
 from monitor.cli.parser import build_group
 from monitor.cli.progress import open_bars
-from monitor.cli.terminal import JsonOption, Terminal, format_instant, get_terminal, write_file
+from monitor.cli.terminal import JsonOption, Terminal, get_terminal, write_file
 from monitor.services.audit import COMMAND_LINE
 
 if TYPE_CHECKING:
@@ -68,18 +68,20 @@ def sign(as_json: JsonOption = False) -> None:
 def export(
     item_id: Annotated[int, typer.Argument(metavar="ITEM", help="The number that `items list` shows.")],
     out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Default: item-N.wacz.")] = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Write an item's evidence as WACZ, with the proof of the chain and a script that checks it."""
     terminal = get_terminal()
     content = terminal.act(lambda opened, by: opened.evidence_exporter.export_item(item_id, by=by))
     path = out or Path(f"item-{item_id}.wacz")
     write_file(path, content)
-    terminal.notify("evidence.exported", path=path, bytes=len(content))
+    document = {"item_id": item_id, "path": path, "bytes": len(content)}
+    terminal.report("evidence.exported", path=path, bytes=len(content), document=document, as_json=as_json)
 
 
 def _print_report(terminal: Terminal, report: "EvidenceReport") -> None:
     terminal.print("evidence.key", key=report.public_key or "-")
-    signed_at = format_instant(report.signed_at) if report.signed_at else "-"
+    signed_at = terminal.format_instant(report.signed_at) if report.signed_at else "-"
     terminal.print("evidence.chain", heads=report.heads, links=report.links, at=signed_at)
     if report.stamped_head is not None:
         terminal.print("evidence.stamped", number=report.stamped_head)

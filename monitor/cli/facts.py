@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from monitor.cli.lines import BadLine, LineReader, open_app_if_there, report_bad_line, write_answer
-from monitor.cli.terminal import Terminal, get_terminal
+from monitor.cli.lines import AnswerWriter, BadLine, LineReader, open_app_if_there, report_bad_line
+from monitor.cli.terminal import JsonOption, Terminal, get_terminal
 from monitor.document import DocumentFacts
 from monitor.isolation.pool import IsolatedWorkFailed, WorkerPool
 from monitor.services.audit import COMMAND_LINE
@@ -21,6 +21,7 @@ _MAX_BATCH = 100
 
 def facts(
     no_model: Annotated[bool, typer.Option("--no-model", help="By code alone, also where a model is set.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     terminal = get_terminal()
     with asyncio.Runner() as runner, ExitStack() as stack:
@@ -31,7 +32,7 @@ def facts(
         service, model = FactsService(workers=workers), None
         if not no_model:
             service, model = runner.run(_open_service(terminal, lifetime, workers))
-        has_failed = False
+        has_failed, answers = False, AnswerWriter(terminal, "documents", as_json=as_json)
         reader = LineReader(FactsInput, "facts.no_object")
         # Not one run for all of them: a person can interrupt the program while it waits for the next line.
         for batch in reader.read_batches(_MAX_BATCH):
@@ -40,7 +41,8 @@ def facts(
             for number, line in batch:
                 answer = line if isinstance(line, BadLine) else _answer(line, number, next(found))
                 has_failed |= isinstance(answer, BadLine)
-                write_answer(report_bad_line(terminal, answer) if isinstance(answer, BadLine) else answer)
+                answers.write(report_bad_line(terminal, answer) if isinstance(answer, BadLine) else answer)
+    answers.close()
     if has_failed:
         raise typer.Exit(1)
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from monitor.cli.terminal import JsonOption, Terminal, format_instant, get_terminal
+from monitor.cli.terminal import JsonOption, Terminal, get_terminal
 
 if TYPE_CHECKING:
     from monitor.bootstrap import App
@@ -79,7 +79,7 @@ def _print_source(terminal: Terminal, source: "SourceHealth") -> None:
     code = "health.source" if source.enabled else "health.source_disabled"
     terminal.print(code, source=source.source, failures=source.consecutive_failures)
     if source.resting_until:
-        terminal.print("health.resting", until=format_instant(source.resting_until))
+        terminal.print("health.resting", until=terminal.format_instant(source.resting_until))
     if source.last_error:
         terminal.print("health.last_error", error=source.last_error)
     terminal.write_records(

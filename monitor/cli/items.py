@@ -16,12 +16,12 @@ from monitor.cli.terminal import (
     Terminal,
     UntilOption,
     add_options,
-    check_output,
+    choose_format,
     collect_given,
     get_terminal,
     write_output,
 )
-from monitor.exports.registry import ITEM_FORMATS, get_format
+from monitor.exports.registry import ITEM_FORMATS
 from monitor.i18n.catalogue import get_word
 
 if TYPE_CHECKING:
@@ -90,11 +90,10 @@ def show(
         terminal.write_json(item.model_dump(mode="json") | proved)
         return
     hidden = {"text", "topics", "attachments", "evidence", "revisions", "statements", "facts", "policy"}
-    for name, value in item.model_dump(mode="json", exclude=hidden).items():
-        if value not in (None, ""):
-            terminal.write_line(f"{name:<16} {value}")
+    fields = item.model_dump(exclude=hidden)
     if item.statements is not None:
-        terminal.write_line(f"{'statements':<16} {terminal.render(describe_statements(item.statements))}")
+        fields["statements"] = describe_statements(item.statements)
+    terminal.write_fields(fields)
     _print_subject(terminal, item)
     for attachment in item.attachments:
         terminal.print("item.attachment", type=attachment.type, title=attachment.title, url=attachment.url)
@@ -120,7 +119,7 @@ def _print_revision(terminal: Terminal, revision: "RevisionSchema") -> None:
     """Print the sentence that says what was changed, then each place as it was and as it is."""
     terminal.write_line()
     because = f" ({terminal.to_text(revision.reason)})" if revision.reason else ""
-    seen_at = f"{revision.seen_at:%Y-%m-%d %H:%M}"
+    seen_at = terminal.format_instant(revision.seen_at)
     terminal.print("item.revision", at=seen_at, change=f"{terminal.to_text(revision.said)}{because}")
     for edit in revision.edits:
         place = edit.article or terminal.word("part", edit.part)
@@ -175,6 +174,7 @@ def export(
     lang: Annotated[
         str, typer.Option("--lang", metavar="zh|en", help="The language of the words in xlsx and atom.")
     ] = "zh",
+    as_json: JsonOption = False,
     **filters: OptionValue,
 ) -> None:
     """Write the selected items to a file or to stdout."""
@@ -182,12 +182,11 @@ def export(
     from monitor.clock import SystemClock
 
     terminal = get_terminal()
-    get_format(form, ITEM_FORMATS)
-    check_output(form, out)
+    form = choose_format(form, ITEM_FORMATS, out, default="csv", as_json=as_json)
     query = _build_query(filters)
     items = terminal.run(lambda app: app.archive.list_items(query, None))
     now = SystemClock().now().astimezone(ZoneInfo(terminal.load_settings().timezone))
-    write_output(terminal, render_items(items, form, language=lang, now=now), form, out, len(items))
+    write_output(terminal, render_items(items, form, language=lang, now=now), form, out, len(items), as_json=as_json)
 
 
 def _build_query(fields: Mapping[str, OptionValue]) -> "ItemQuery":
@@ -217,7 +216,7 @@ def _print_proof(terminal: Terminal, proof: "ItemProof") -> None:
         terminal.print("proof.record", number=numbers[record.id], id=record.id, url=record.final_url)
         terminal.print(
             "proof.seen",
-            at=f"{record.fetched_at:%Y-%m-%d %H:%M:%S}",
+            at=terminal.format_instant(record.fetched_at, seconds=True),
             way=f"{terminal.word('fetch_mode', record.way)}{status}",
             run=record.run_id,
         )

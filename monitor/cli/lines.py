@@ -73,9 +73,28 @@ def report_bad_line(terminal: Terminal, line: BadLine) -> dict[str, Any]:
     return {"id": line.id, "error": {"message": terminal.render(message)} | message.to_json()}
 
 
-def write_answer(answer: dict[str, Any]) -> None:
-    sys.stdout.write(json.dumps(answer, ensure_ascii=False) + "\n")
-    sys.stdout.flush()
+class AnswerWriter:
+    """Writes each answer as a line at once or, as JSON, all of them as one document `{name: answers}` at the end."""
+
+    def __init__(self, terminal: Terminal, name: str, *, as_json: bool) -> None:
+        self._terminal = terminal
+        self._name = name
+        self._as_json = as_json
+        self._lines: list[str] = []
+
+    def write(self, answer: dict[str, Any]) -> None:
+        self.write_line(json.dumps(answer, ensure_ascii=False))
+
+    def write_line(self, line: str) -> None:
+        if self._as_json:
+            self._lines.append(line)
+        else:
+            sys.stdout.write(f"{line}\n")
+            sys.stdout.flush()
+
+    def close(self) -> None:
+        if self._as_json:
+            self._terminal.write_json({self._name: [json.loads(line) for line in self._lines]})
 
 
 async def open_app_if_there(terminal: Terminal, lifetime: AsyncExitStack, notice: str) -> "App | None":

@@ -85,7 +85,7 @@ class _TopLevel(CommandGroup):
 
 
 def build_cli(language: str = "en") -> typer._click.core.Command:
-    app = build_group()
+    app = build_group(add_completion=True)
     app.callback(cls=_TopLevel, invoke_without_command=True)(_apply_global_options)
     command = typer.main.get_command(app)
     localize(command, language)

@@ -14,6 +14,7 @@ from typing import Annotated, Any
 
 import typer
 
+from monitor.cli.lines import AnswerWriter
 from monitor.cli.terminal import JsonOption, Terminal, get_terminal
 from monitor.config.model import Settings
 from monitor.errors import UsageError
@@ -36,7 +37,9 @@ def page(
     if batch:
         if file_or_url is not None or url is not None:
             raise UsageError("page.batch_takes_no_page")
-        asyncio.run(_process_batch(terminal.load_settings().pages.max_bytes))
+        answers = AnswerWriter(terminal, "pages", as_json=as_json)
+        asyncio.run(_process_batch(terminal.load_settings().pages.max_bytes, answers))
+        answers.close()
         return
     if file_or_url is None:
         raise UsageError("page.not_named")
@@ -159,26 +162,25 @@ def _build_error_page(url: str, code: PageErrorCode, fetched_at: dt.datetime, re
     return Page(url=url, final_url=url, fetched_at=fetched_at, error=error)
 
 
-async def _process_batch(max_bytes: int) -> None:
+async def _process_batch(max_bytes: int, answers: AnswerWriter) -> None:
     """Answer each line of stdin with the page that it names; one that fails says so in `error`, and none stops.
 
     Several are parsed at once, and answered in the order of their lines.
     """
     async with _open_workers() as workers:
-        answers: asyncio.Queue[asyncio.Task[str] | None] = asyncio.Queue(2 * workers.size)
+        tasks: asyncio.Queue[asyncio.Task[str] | None] = asyncio.Queue(2 * workers.size)
 
         async def take_lines() -> None:
             try:
                 async for number, line in _read_lines():
                     if line.strip():
-                        await answers.put(asyncio.create_task(_process_line(line, number, max_bytes, workers)))
+                        await tasks.put(asyncio.create_task(_process_line(line, number, max_bytes, workers)))
             finally:
-                await answers.put(None)
+                await tasks.put(None)
 
         reader = asyncio.create_task(take_lines())
-        while (answer := await answers.get()) is not None:
-            sys.stdout.write(await answer + "\n")
-            sys.stdout.flush()
+        while (task := await tasks.get()) is not None:
+            answers.write_line(await task)
         await reader
 
 

@@ -7,16 +7,19 @@ from importlib import import_module
 from typing import Any
 
 import typer
+from rich.cells import cell_len
 from typer._click.core import Command, Context
 from typer._click.exceptions import BadOptionUsage, BadParameter, MissingParameter, NoSuchOption
 from typer._click.formatting import HelpFormatter
 from typer.core import TyperGroup
 
+from monitor.cli.layout import wrap_text
 from monitor.cli.terminal import Terminal
 from monitor.errors import UsageError
 from monitor.i18n.catalogue import translate
 from monitor.i18n.message import Message
 
+_USAGE_WORDS = ("[OPTIONS]", "COMMAND [ARGS]...")
 _TYPER_WORDS = ("Show this message and exit.", "default: ", "required")
 
 
@@ -57,12 +60,11 @@ class CommandGroup(TyperGroup):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:
-        if not self.lazy_commands:
-            super().format_commands(ctx, formatter)
-            return
         language = _get_language(ctx)
+        rows = [(name, translate(language, entry.help)) for name, entry in self.lazy_commands.items()]
+        rows += [(name, command.help or "") for name, command in self.commands.items()]
         with formatter.section("Commands"):
-            formatter.write_dl([(name, translate(language, entry.help)) for name, entry in self.lazy_commands.items()])
+            formatter.write_dl(rows)
 
 
 def _wrap(name: str, function: Any) -> typer.Typer:
@@ -74,7 +76,7 @@ def _wrap(name: str, function: Any) -> typer.Typer:
 def build_group(**options: Any) -> typer.Typer:
     """Return a Typer application that leaves help and errors to this module."""
     return typer.Typer(
-        cls=CommandGroup, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, **options
+        cls=CommandGroup, rich_markup_mode=None, pretty_exceptions_enable=False, **{"add_completion": False} | options
     )
 
 
@@ -89,13 +91,31 @@ class _LocalizedFormatter(HelpFormatter):
     language = "en"
 
     def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
+        for words in _USAGE_WORDS:
+            args = args.replace(words, translate(self.language, words))
         super().write_usage(prog, args, prefix or f"{translate(self.language, 'Usage')}: ")
 
     def write_heading(self, heading: str) -> None:
         super().write_heading(translate(self.language, heading))
 
+    def write_text(self, text: str) -> None:
+        indent = " " * self.current_indent
+        self._write_lines(wrap_text(text, self.width, first=indent, rest=indent))
+
     def write_dl(self, rows: Sequence[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
-        super().write_dl([(term, translate_notes(self.language, text)) for term, text in rows], col_max, col_spacing)
+        """Write terms and what they mean, wrapped by the columns that Chinese characters take."""
+        indent = " " * self.current_indent
+        width = min(max((cell_len(term) for term, _ in rows), default=0), col_max) + col_spacing
+        rest = indent + " " * width
+        for term, text in rows:
+            begin = indent + term + " " * (width - cell_len(term))
+            if cell_len(term) > width - col_spacing:
+                self._write_lines([indent + term])
+                begin = rest
+            self._write_lines(wrap_text(translate_notes(self.language, text), self.width, first=begin, rest=rest))
+
+    def _write_lines(self, lines: Sequence[str]) -> None:
+        self.write("".join(f"{line.rstrip()}\n" for line in lines))
 
 
 def translate_notes(language: str, text: str) -> str:

@@ -23,7 +23,7 @@ def list_policies(
     text: Annotated[str, typer.Option("--text", help="Only policies with this in their name.")] = "",
     stages: Annotated[
         list[PolicyStage] | None,
-        typer.Option("--stage", metavar="|".join(PolicyStage), help="Only of this stage; may be repeated."),
+        typer.Option("--stage", metavar="STAGE", help="Only of this stage, as draft or final; may be repeated."),
     ] = None,
     source: Annotated[str, typer.Option("--source", metavar="NAME", help="Only with a document of this source.")] = "",
     limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 50,
@@ -82,30 +82,31 @@ def show(
 
 
 @app.command()
-def join(policy_id: PolicyArgument, item_id: DocumentArgument) -> None:
+def join(policy_id: PolicyArgument, item_id: DocumentArgument, as_json: JsonOption = False) -> None:
     """Put an item into a policy."""
     terminal = get_terminal()
     file = terminal.act(lambda app, by: app.policies.join(policy_id, item_id, by=by))
-    terminal.notify("policies.joined", item=item_id, name=file.name)
+    document = file.model_dump(mode="json", context={"language": terminal.language})
+    terminal.report("policies.joined", item=item_id, name=file.name, document=document, as_json=as_json)
 
 
 @app.command()
-def separate(policy_id: PolicyArgument, item_id: DocumentArgument) -> None:
+def separate(policy_id: PolicyArgument, item_id: DocumentArgument, as_json: JsonOption = False) -> None:
     """Take an item out of a policy; no rule puts it back."""
     terminal = get_terminal()
     terminal.act(lambda app, by: app.policies.separate(policy_id, item_id, by=by))
-    terminal.notify("policies.separated", item=item_id, policy=policy_id)
+    terminal.report("policies.separated", item=item_id, policy=policy_id, as_json=as_json)
 
 
 @app.command()
-def refresh() -> None:
+def refresh(as_json: JsonOption = False) -> None:
     """Read the facts of the whole archive again, and join what was never joined."""
     terminal = get_terminal()
 
     async def read(app: "App", by: "Actor") -> int:
         return await app.policies.refresh(by=by)
 
-    terminal.notify("policies.refreshed", count=terminal.act(read))
+    terminal.report("policies.refreshed", count=terminal.act(read), as_json=as_json)
 
 
 def _print_file(terminal: Terminal, file: "PolicyFile") -> None:
@@ -138,4 +139,4 @@ def _print_file(terminal: Terminal, file: "PolicyFile") -> None:
         )
     for note in file.notes:
         terminal.write_line()
-        terminal.write_line(f"{note.at:%Y-%m-%d %H:%M} {note.person}: {note.text}")
+        terminal.write_line(f"{terminal.format_instant(note.at)} {note.person}: {note.text}")

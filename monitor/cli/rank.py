@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from monitor.cli.lines import BadLine, LineReader, open_app_if_there, report_bad_line, write_answer
-from monitor.cli.terminal import Terminal, get_terminal
+from monitor.cli.lines import AnswerWriter, BadLine, LineReader, open_app_if_there, report_bad_line
+from monitor.cli.terminal import JsonOption, Terminal, get_terminal
 from monitor.clock import SystemClock
 from monitor.errors import UsageError
 from monitor.isolation.pool import WorkerPool
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 def rank(
     topic: Annotated[str | None, typer.Option(help="What fits this topic comes higher.")] = None,
     no_model: Annotated[bool, typer.Option("--no-model", help="By rule alone, also where a model is set.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     terminal = get_terminal()
     with asyncio.Runner() as runner, ExitStack() as stack:
@@ -36,8 +37,9 @@ def rank(
         ranked, faults = runner.run(service.rank(inputs, model=None if no_model else model, topic=chosen))
     for fault in faults:
         terminal.notify("rank.by_rule_alone", reason=fault)
+    answers = AnswerWriter(terminal, "ranked", as_json=as_json)
     for place in ranked:
-        write_answer(
+        answers.write(
             {
                 "id": place.id,
                 "rank": place.rank,
@@ -47,7 +49,8 @@ def rank(
             }
         )
     for line in bad_lines:
-        write_answer(report_bad_line(terminal, line))
+        answers.write(report_bad_line(terminal, line))
+    answers.close()
     if bad_lines:
         raise typer.Exit(1)
 

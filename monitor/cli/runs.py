@@ -209,11 +209,12 @@ def show(
 
 
 @app.command()
-def cancel(run_id: RunId) -> None:
+def cancel(run_id: RunId, as_json: JsonOption = False) -> None:
     """Ask a run to stop; a queued one is cancelled at once, a running one at its next step."""
     terminal = get_terminal()
-    is_cancelled = terminal.act(lambda app, by: app.sweeps.cancel(run_id, by=by)) is RunStatus.CANCELLED
-    terminal.print("run.cancelled" if is_cancelled else "run.asked_to_stop", run=run_id)
+    status = terminal.act(lambda app, by: app.sweeps.cancel(run_id, by=by))
+    code = "run.cancelled" if status is RunStatus.CANCELLED else "run.asked_to_stop"
+    terminal.report(code, run=run_id, document={"run_id": run_id, "status": status}, as_json=as_json)
 
 
 @app.command()

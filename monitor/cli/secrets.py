@@ -47,6 +47,7 @@ def set_secret(
     from_stdin: Annotated[
         bool, typer.Option("--stdin", help="Read the secret from standard input, its first line.")
     ] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Store a secret, asked for without showing it, for the hosts that use it now."""
     terminal = get_terminal()
@@ -55,15 +56,18 @@ def set_secret(
     else:
         value = typer.prompt(terminal.translate("Secret"), hide_input=True, err=True)
     terminal.act(lambda app, by: app.settings_service.update({SECRET_PREFIX + name: value}, by=by))
-    terminal.notify("secret.stored", name=name)
+    terminal.report("secret.stored", name=name, as_json=as_json)
 
 
 @app.command()
-def forget(name: Name) -> None:
+def forget(name: Name, as_json: JsonOption = False) -> None:
     """Delete a stored secret; what used it goes without."""
     terminal = get_terminal()
 
     async def reset(app: "App", by: "Actor") -> bool:
         return bool(await app.settings_service.reset([SECRET_PREFIX + name], by=by))
 
-    terminal.notify("secret.forgotten" if terminal.act(reset) else "secret.not_stored", name=name)
+    was_stored = terminal.act(reset)
+    document = {"name": name, "was_stored": was_stored}
+    code = "secret.forgotten" if was_stored else "secret.not_stored"
+    terminal.report(code, name=name, document=document, as_json=as_json)

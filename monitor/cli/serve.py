@@ -5,12 +5,13 @@ import datetime as dt
 import gc
 import logging
 import signal
+import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from monitor.cli.terminal import Terminal, get_terminal
+from monitor.cli.terminal import JsonOption, Terminal, get_terminal
 from monitor.errors import DatabaseError, UsageError
 from monitor.extras import needs_extra
 
@@ -22,24 +23,29 @@ _log = logging.getLogger(__name__)
 _DEFAULT_GC_THRESHOLDS = (700, 10, 10)
 
 
-def serve() -> None:
-    asyncio.run(_serve(get_terminal(), worker=True, scheduler=True, web=True))
+def serve(as_json: JsonOption = False) -> None:
+    asyncio.run(_serve(get_terminal(), worker=True, scheduler=True, web=True, as_json=as_json))
 
 
-def worker() -> None:
-    asyncio.run(_serve(get_terminal(), worker=True))
+def worker(as_json: JsonOption = False) -> None:
+    asyncio.run(_serve(get_terminal(), worker=True, as_json=as_json))
 
 
-def scheduler() -> None:
-    asyncio.run(_serve(get_terminal(), scheduler=True))
+def scheduler(as_json: JsonOption = False) -> None:
+    asyncio.run(_serve(get_terminal(), scheduler=True, as_json=as_json))
 
 
-def web() -> None:
-    asyncio.run(_serve(get_terminal(), web=True))
+def web(as_json: JsonOption = False) -> None:
+    asyncio.run(_serve(get_terminal(), web=True, as_json=as_json))
 
 
-async def _serve(terminal: Terminal, *, worker: bool = False, scheduler: bool = False, web: bool = False) -> None:
-    """Work until a signal asks for the end; then no new step begins, and those under way get 30 seconds."""
+async def _serve(
+    terminal: Terminal, *, worker: bool = False, scheduler: bool = False, web: bool = False, as_json: bool
+) -> None:
+    """Work until a signal asks for the end; then no new step begins, and those under way get 30 seconds.
+
+    As JSON, one document on stdout says that all is at work, and at which address the pages are.
+    """
     from monitor.bootstrap import open_service
     from monitor.logs import configure_logging
 
@@ -53,8 +59,7 @@ async def _serve(terminal: Terminal, *, worker: bool = False, scheduler: bool = 
     async with AsyncExitStack() as stack:
         stop = await stack.enter_async_context(_handle_stop_signals())
         app = await stack.enter_async_context(open_service(settings, worker=worker, scheduler=scheduler))
-        if web:
-            await _start_web(terminal, app, stack)
+        address = await _start_web(terminal, app, stack) if web else None
         if worker:
             app.workers.start()
             if app.settings.llm.is_on:
@@ -64,6 +69,9 @@ async def _serve(terminal: Terminal, *, worker: bool = False, scheduler: bool = 
         stack.enter_context(app.watchdog.watch())  # the start itself holds the event loop with its imports
         parts = [name for name, is_on in (("worker", worker), ("scheduler", scheduler), ("web", web)) if is_on]
         terminal.notify("serve.working", parts=parts)
+        if as_json:
+            terminal.write_json({"parts": parts, "url": address})
+            sys.stdout.flush()  # whoever waits for it starts to ask now
         await stop.wait()
         terminal.notify("serve.stopping")
 
@@ -87,15 +95,18 @@ async def _check_installation(settings: "Settings") -> None:
         _log.warning("%s", error)
 
 
-async def _start_web(terminal: Terminal, app: "App", stack: AsyncExitStack) -> None:
+async def _start_web(terminal: Terminal, app: "App", stack: AsyncExitStack) -> str:
+    """Serve the pages until the stack ends; return their address."""
     from monitor.services.people import FIRST_ADMIN_NAME, FIRST_PASSWORD_LIFETIME
     from monitor.web.app import serve_web
 
     app.build_all()
-    terminal.notify("serve.web_address", url=await stack.enter_async_context(serve_web(app)))
+    address = await stack.enter_async_context(serve_web(app))
+    terminal.notify("serve.web_address", url=address)
     if password := await app.people.create_first_admin():
         file, hours = app.people.first_password_file, FIRST_PASSWORD_LIFETIME // dt.timedelta(hours=1)
         terminal.notify("serve.first_admin", name=FIRST_ADMIN_NAME, password=password, file=file, hours=hours)
+    return address
 
 
 def _tune_garbage_collection() -> None:
@@ -117,7 +128,7 @@ async def _handle_stop_signals() -> AsyncIterator[asyncio.Event]:
             loop.remove_signal_handler(number)
 
 
-def mcp() -> None:
+def mcp(as_json: JsonOption = False) -> None:  # noqa: ARG001 -- stdout is the protocol's; a start that fails says why
     from monitor.logs import configure_logging
 
     terminal = get_terminal()

@@ -109,7 +109,6 @@ app = build_group()
 
 _BARE_ADDRESS = re.compile(r"[\w.-]+\.[a-z]{2,}(?::\d+)?(?:/\S*)?|(?:localhost|[\d.]+):\d+(?:/\S*)?", re.IGNORECASE)
 _MAX_SHOWN_ROWS = 5
-
 _HEALTH_FIELDS = (
     "created_at",
     "last_run_at",
@@ -164,9 +163,7 @@ def show(name: Name, as_json: JsonOption = False) -> None:
     pinned = [f"{section['name']}={section['url']}" for section in source.sections]
     taught = [recipe["url"] for recipe in source.recipes]
     shown = {**_build_source_json(source), "sections": pinned, "recipes": taught, "steps": format_steps(source.steps)}
-    for field, value in shown.items():
-        if value not in (None, "", []):
-            terminal.write_line(f"{field:<22} {', '.join(value) if isinstance(value, list) else value}")
+    terminal.write_fields(shown | {name: getattr(source, name) for name in _HEALTH_FIELDS if name.endswith("_at")})
 
 
 @app.command()
@@ -221,7 +218,7 @@ def edit(
 
 
 @app.command()
-def remove(name: Name) -> None:
+def remove(name: Name, as_json: JsonOption = False) -> None:
     """Stop watching a source; its items and runs stay in the archive."""
     terminal = get_terminal()
 
@@ -230,42 +227,49 @@ def remove(name: Name) -> None:
         await app.sources.remove(source.id or 0, by=by)
 
     terminal.act(remove)
-    terminal.print("source.removed", source=name)
+    terminal.report("source.removed", source=name, as_json=as_json)
 
 
 @app.command()
-def enable(name: Name) -> None:
+def enable(name: Name, as_json: JsonOption = False) -> None:
     """Enable a source: the schedule runs it again."""
-    _set_enabled(get_terminal(), name, is_on=True)
+    _set_enabled(get_terminal(), name, is_on=True, as_json=as_json)
 
 
 @app.command()
-def disable(name: Name) -> None:
+def disable(name: Name, as_json: JsonOption = False) -> None:
     """Disable a source: the schedule skips it."""
-    _set_enabled(get_terminal(), name, is_on=False)
+    _set_enabled(get_terminal(), name, is_on=False, as_json=as_json)
 
 
 @app.command("import")
-def import_file(file: Annotated[Path, typer.Argument(help="YAML as in config.yaml, OPML, or CSV.")]) -> None:
+def import_file(
+    file: Annotated[Path, typer.Argument(help="YAML as in config.yaml, OPML, or CSV.")], as_json: JsonOption = False
+) -> None:
     """Add the sources of a file: all of them, or none where one is wrong."""
     terminal = get_terminal()
     imported = terminal.act(lambda app, by: app.sources.import_file(file, by=by))
-    names = [source.name for source in imported]
-    terminal.print("sources.imported", number=len(names), names=names or ["-"])
+    names = [source.name for source in imported] or ["-"]
+    document = {"sources": [_build_source_json(source) for source in imported]}
+    terminal.report("sources.imported", number=len(imported), names=names, document=document, as_json=as_json)
 
 
 @app.command()
 def export(
     form: Annotated[str, typer.Option("--format", metavar="yaml|opml|csv", help="yaml, opml or csv.")] = "yaml",
     out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write there, not to stdout.")] = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Write all sources as YAML, OPML or CSV."""
     terminal = get_terminal()
     text = terminal.run(lambda app: app.sources.export(form))
-    if out is None:
+    if out is not None:
+        write_file(out, text.encode("utf-8-sig" if form == "csv" else "utf-8"))  # spreadsheets ask for the mark
+    if as_json:
+        terminal.write_json({"format": form} | ({"text": text} if out is None else {"path": out}))
+    elif out is None:
         sys.stdout.write(text)
     else:
-        write_file(out, text.encode("utf-8-sig" if form == "csv" else "utf-8"))  # spreadsheets ask for the mark
         terminal.notify("sources.written", path=out)
 
 
@@ -372,7 +376,7 @@ def teach(
 
     shown = terminal.act(call)
     if shown is None:
-        terminal.print("teaching.forgotten", url=section_url)
+        terminal.report("teaching.forgotten", url=section_url, as_json=as_json)
     elif as_json:
         terminal.write_json(shown)
     else:
@@ -405,9 +409,9 @@ def _print_rows(terminal: Terminal, rows: "Sequence[Candidate]") -> None:
 app.command("catalogue")(search_catalogue)
 
 
-def _set_enabled(terminal: Terminal, name: str, *, is_on: bool) -> None:
-    _edit_source(terminal, name, {"enabled": is_on})
-    terminal.print("source.enabled" if is_on else "source.disabled", source=name)
+def _set_enabled(terminal: Terminal, name: str, *, is_on: bool, as_json: bool) -> None:
+    source, code = _edit_source(terminal, name, {"enabled": is_on}), "source.enabled" if is_on else "source.disabled"
+    _print_stored_source(terminal, source, code, as_json=as_json)
 
 
 def _edit_source(terminal: Terminal, name: str, changes: dict[str, Any]) -> "Source":

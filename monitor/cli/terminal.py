@@ -6,18 +6,20 @@ import inspect
 import json
 import os
 import re
+import shutil
 import signal
 import sys
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from zoneinfo import ZoneInfo
 
 import typer
 from typer._click.globals import get_current_context
 
 from monitor.errors import UsageError
-from monitor.i18n.catalogue import get_system_language, get_word, render, translate
+from monitor.i18n.catalogue import get_system_language, get_word, has_message, render, translate
 from monitor.i18n.message import Message
 from monitor.vocabulary import ItemType
 
@@ -35,7 +37,7 @@ _CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u20
 
 
 class Terminal:
-    """The two streams of one command, and the language of the person who reads them.
+    """The two streams of one command, and the language and time zone of the person who reads them.
 
     `config` and `is_debug` are the options before the command; `has_written_json` says that a JSON document was
     printed, so that nothing else may follow it. `user_umask` is the one that the command was started with: it holds for
@@ -48,6 +50,7 @@ class Terminal:
         self.config: Path | None = None
         self.is_debug = False
         self.has_written_json = False
+        self.timezone = "UTC"  # until the settings say another one
 
     def load_settings(self) -> "Settings":
         """Return the settings in force; `SettingsError` where they cannot be used."""
@@ -55,13 +58,16 @@ class Terminal:
         from monitor.i18n.model import reader_language
 
         reader_language.set(self.language)
-        return load_settings(self.config)
+        settings = load_settings(self.config)
+        self.timezone = settings.timezone
+        return settings
 
     def run(self, work: "Callable[[App], Awaitable[T]]") -> T:
         async def run() -> T:
             from monitor.bootstrap import open_app
 
             async with open_app(self.load_settings()) as app:
+                self.timezone = app.timezone
                 return await work(app)
 
         return asyncio.run(run())
@@ -115,6 +121,13 @@ class Terminal:
         document = to_jsonable_python(value, by_alias=False)
         sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
 
+    def report(self, code: str, /, *, as_json: bool, document: Any = None, **args: Any) -> None:
+        """Write what was done: as a message or as a document, by default the message's args."""
+        if as_json:
+            self.write_json(args if document is None else document)
+        else:
+            self.print(code, **args)
+
     def write_list(
         self,
         name: str,
@@ -143,14 +156,29 @@ class Terminal:
         self.write_rows([[Message(f"column.{name}") for name in columns], *rows])
 
     def write_rows(self, rows: Sequence[Sequence[object]]) -> None:
-        """Write rows whose columns are as wide as their cells on a terminal, Chinese ones included."""
+        """Write rows in columns that fit the terminal; into a file or a pipe, each row on a line."""
+        from monitor.cli.layout import lay_out_table
+
+        for line in lay_out_table([[self._format_cell(value) for value in row] for row in rows], get_width()):
+            self.write_line(line)
+
+    def write_fields(self, fields: Mapping[str, object]) -> None:
+        """Write the fields that have a value, each under its word `column.<name>` or, where it has none, its name."""
         from rich.cells import cell_len
 
-        texts = [[self._format_cell(value) for value in row] for row in rows]
-        widths = [max(map(cell_len, column)) for column in zip(*texts, strict=True)]
-        for row in texts:
-            cells = [text + " " * (width - cell_len(text)) for text, width in zip(row[:-1], widths, strict=False)]
-            self.write_line("  ".join([*cells, row[-1]]).rstrip())
+        from monitor.cli.layout import wrap_text
+
+        shown = {self._name_field(name): value for name, value in fields.items() if value not in (None, "", [], {})}
+        width = max(map(cell_len, shown), default=0) + 2
+        for name, value in shown.items():
+            text = ", ".join(map(str, value)) if isinstance(value, list) else self._format_cell(value)
+            begin = name + " " * (width - cell_len(name))
+            for line in wrap_text(text, get_width() or sys.maxsize, first=begin, rest=" " * width):
+                self.write_line(line)
+
+    def _name_field(self, name: str) -> str:
+        code = f"column.{name}"
+        return self.render(Message(code)) if self.language != "en" and has_message(self.language, code) else name
 
     def _format_cell(self, value: object) -> str:
         if value is None or value == "":
@@ -158,12 +186,20 @@ class Terminal:
         if isinstance(value, Message):
             value = self.render(value)
         if isinstance(value, dt.datetime):
-            return format_instant(value)
+            return self.format_instant(value)
         return " ".join(replace_control_characters(str(value)).split())
 
+    def format_instant(self, instant: dt.datetime, *, seconds: bool = False) -> str:
+        """Return the instant as the clocks of the configured time zone show it."""
+        local = instant.astimezone(ZoneInfo(self.timezone))
+        return f"{local:%Y-%m-%d %H:%M:%S}" if seconds else f"{local:%Y-%m-%d %H:%M}"
 
-def format_instant(instant: dt.datetime) -> str:
-    return f"{instant.astimezone(dt.UTC):%Y-%m-%d %H:%MZ}"
+
+def get_width() -> int | None:
+    """Return how wide a line of stdout may be: as the terminal or COLUMNS says; None for a file or a pipe."""
+    if sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit():
+        return shutil.get_terminal_size().columns
+    return None
 
 
 def get_terminal() -> Terminal:
@@ -226,22 +262,34 @@ ORIGIN_OPTIONS: dict[str, Any] = {
 _BOM = "\ufeff"
 
 
-def check_output(form: str, out: Path | None) -> None:
-    """Raise `UsageError` where the format is no text and stdout is a terminal: before the work is done."""
+def choose_format(form: str, allowed: Collection[str], out: Path | None, *, default: str, as_json: bool) -> str:
+    """Return the format of the output: JSON where --json asks for it and no file takes the content.
+
+    `UsageError`, before the work is done, where the format is not allowed, or is no text and stdout is a terminal.
+    """
     from monitor.exports.registry import get_format
 
-    if get_format(form).is_binary and out is None and sys.stdout.isatty():
+    if as_json and out is None:
+        if form not in (default, "json"):
+            raise UsageError("usage.json_or_format", format=form)
+        return "json"
+    chosen = get_format(form, allowed)
+    if chosen.is_binary and out is None and sys.stdout.isatty():
         raise UsageError("file.not_for_terminal", format=form)
+    return chosen.name
 
 
-def write_output(terminal: Terminal, content: bytes, form: str, out: Path | None, count: int) -> None:
+def write_output(terminal: Terminal, content: bytes, form: str, out: Path | None, count: int, *, as_json: bool) -> None:
     """Write the content to the file, or to stdout: there without the byte order mark that only spreadsheets need."""
     from monitor.exports.registry import get_format
 
     file_format = get_format(form)
     if out is not None:
         write_file(out, content)
-        terminal.notify("items.written", count=count, path=out)
+        if as_json:
+            terminal.write_json({"path": out, "format": form, "count": count})
+        else:
+            terminal.notify("items.written", count=count, path=out)
     elif file_format.is_binary:
         sys.stdout.buffer.write(content)
     else:

@@ -128,13 +128,16 @@ def edit(
 
 
 @app.command()
-def remove(name: Name) -> None:
+def remove(name: Name, as_json: JsonOption = False) -> None:
     """Remove a topic; the items that fit it stay."""
 
-    async def forget(app: "App", by: "Actor") -> None:
-        await app.topics.remove((await app.topics.find(name)).id or 0, by=by)
+    async def forget(app: "App", by: "Actor") -> str:
+        topic = await app.topics.find(name)
+        await app.topics.remove(topic.id or 0, by=by)
+        return topic.name
 
-    get_terminal().act(forget)
+    terminal = get_terminal()
+    terminal.report("topics.removed", name=terminal.act(forget), as_json=as_json)
 
 
 @app.command()
@@ -142,6 +145,7 @@ def follow(
     name: Name,
     person: Annotated[str, typer.Option("--person", metavar="NAME", help="Who is to follow it.")],
     stop: Annotated[bool, typer.Option("--stop", help="They follow it no longer.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Let somebody follow a topic, and print the key of their calendar of its deadlines."""
 
@@ -154,7 +158,9 @@ def follow(
 
     terminal = get_terminal()
     key = terminal.act(change)
-    if key is not None:
+    if as_json:
+        terminal.write_json({"topic": name, "person": person, "is_following": not stop, "calendar_key": key})
+    elif key is not None:
         terminal.write_line(key)
 
 
@@ -179,9 +185,5 @@ def _write_topic(terminal: Terminal, topic: "TopicSchema", *, as_json: bool) -> 
 
 
 def _print_topic(terminal: Terminal, topic: "TopicSchema") -> None:
-    for name, value in _dump_topic(topic).items():
-        if value not in (None, "", [], {}):
-            shown = ", ".join(value) if isinstance(value, list) else value
-            if name == "weights":
-                shown = ", ".join(f"{word} ×{weight:.2f}" for word, weight in topic.weights.items())
-            terminal.write_line(f"{name:<16} {shown}")
+    weights = [f"{word} ×{weight:.2f}" for word, weight in topic.weights.items()]
+    terminal.write_fields(topic.model_dump(exclude={"calendar_key"}) | {"weights": weights})

@@ -1,5 +1,6 @@
 """`monitor users`: people and programs that may sign in; `monitor audit`: what they did."""
 
+import json
 import os
 import sys
 from collections.abc import Iterator
@@ -24,11 +25,17 @@ RoleOption = Annotated[str, typer.Option("--role", help="admin, editor or reader
 
 @app.command()
 def add(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The name to sign in with.")], role: RoleOption = "reader"
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The name to sign in with.")],
+    role: RoleOption = "reader",
+    as_json: JsonOption = False,
 ) -> None:
     """Add a person and print the password for the first sign-in, this once."""
     terminal = get_terminal()
-    terminal.write_line(terminal.act(lambda app, by: app.people.add(name, role, by=by)))
+    password = terminal.act(lambda app, by: app.people.add(name, role, by=by))
+    if as_json:
+        terminal.write_json({"name": name, "role": role, "password": password})
+    else:
+        terminal.write_line(password)
 
 
 @app.command()
@@ -37,6 +44,7 @@ def passwd(
     from_stdin: Annotated[
         bool, typer.Option("--password-stdin", help="Read the password from standard input, its first line.")
     ] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Set a person's password, asked for without showing it; all their sessions end."""
     terminal = get_terminal()
@@ -46,7 +54,7 @@ def passwd(
         asked, again = terminal.translate("Password"), terminal.translate("Once more")
         password = typer.prompt(asked, hide_input=True, confirmation_prompt=again, err=True)
     terminal.act(lambda app, by: app.people.set_password(name, password, by=by))
-    terminal.notify("user.password_set", name=name)
+    terminal.report("user.password_set", name=name, as_json=as_json)
 
 
 @app.command()
@@ -58,18 +66,22 @@ def token(
         typer.Option("--scope", help="read, write, run or admin: all that it may do; may be given several times."),
     ] = None,
     days: Annotated[int | None, typer.Option("--days", help="How many days it is valid; without it, for ever.")] = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Make a token for a program and print it, this once; one of the same name stops being valid."""
     terminal = get_terminal()
-    terminal.write_line(
-        terminal.act(lambda app, by: app.tokens.create(name, role, scopes=scope or [], days=days, by=by))
-    )
+    made = terminal.act(lambda app, by: app.tokens.create(name, role, scopes=scope or [], days=days, by=by))
+    if as_json:
+        terminal.write_json({"name": name, "role": role, "token": made})
+    else:
+        terminal.write_line(made)
 
 
 @app.command()
 def erase(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Who is to be erased.")],
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask again.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Erase a person for good: the audit and what they shared go on under a number."""
     terminal = get_terminal()
@@ -77,7 +89,7 @@ def erase(
         question = terminal.translate("Erase {name} for good?").format(name=name)
         typer.confirm(question, abort=True, err=True)
     alias = terminal.act(lambda app, by: app.erasure.erase(name, by=by))
-    terminal.notify("user.erased", name=name, alias=alias)
+    terminal.report("user.erased", name=name, alias=alias, as_json=as_json)
 
 
 @app.command("list")
@@ -140,20 +152,27 @@ def export(
     since: SinceOption = None,
     until: UntilOption = None,
     out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write there, not to stdout.")] = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Write the audit as JSON lines, oldest first: who did what, when and from where."""
     terminal = get_terminal()
+    entries: list[Any] = []
     with _open_output(out) as target:
 
         async def write(app: "App", by: "Actor") -> int:
             count = 0
             async for entry in await app.audit.export(since=since, until=until, by=by):
-                target.write(f"{entry.to_json()}\n")
+                if as_json and out is None:
+                    entries.append(json.loads(entry.to_json()))
+                else:
+                    target.write(f"{entry.to_json()}\n")
                 count += 1
             return count
 
         count = terminal.act(write)
-    if out is not None:
+    if as_json:
+        terminal.write_json({"entries": entries} if out is None else {"path": out, "count": count})
+    elif out is not None:
         terminal.notify("audit.written", count=count, path=out)
 
 

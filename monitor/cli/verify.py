@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from monitor.cli.lines import BadLine, LineReader, open_app_if_there, report_bad_line, write_answer
-from monitor.cli.terminal import Terminal, get_terminal
+from monitor.cli.lines import AnswerWriter, BadLine, LineReader, open_app_if_there, report_bad_line
+from monitor.cli.terminal import JsonOption, Terminal, get_terminal
 from monitor.isolation.pool import WorkerPool
 from monitor.services.audit import COMMAND_LINE
 from monitor.services.statements import StatementInput, StatementService
@@ -20,6 +20,7 @@ _MAX_BATCH = 20
 
 def verify(
     no_model: Annotated[bool, typer.Option("--no-model", help="By code alone, also where a model is set.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     terminal = get_terminal()
     with asyncio.Runner() as runner, ExitStack() as stack:
@@ -30,7 +31,7 @@ def verify(
         service, model = StatementService(workers=workers), None
         if not no_model:
             service, model = runner.run(_open_service(terminal, lifetime, workers))
-        has_failed = False
+        has_failed, answers = False, AnswerWriter(terminal, "statements", as_json=as_json)
         reader = LineReader(StatementInput, "statement.no_object")
         # Not one run for all of them: a person can interrupt the program while it waits for the next line.
         for batch in reader.read_batches(1 if model is None else _MAX_BATCH):
@@ -38,9 +39,10 @@ def verify(
             checked = iter(runner.run(service.verify(statements, model=model)))
             for _, line in batch:
                 has_failed |= isinstance(line, BadLine)
-                write_answer(
+                answers.write(
                     report_bad_line(terminal, line) if isinstance(line, BadLine) else next(checked).model_dump()
                 )
+    answers.close()
     if has_failed:
         raise typer.Exit(1)
 

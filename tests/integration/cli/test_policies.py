@@ -52,7 +52,7 @@ def program(typed: Callable[[list[str]], Any], tmp_path: Path) -> Callable[..., 
 
 def test_an_archive_is_read_and_its_policies_are_shown(program: Callable[..., Any]) -> None:
     assert "no such policy" in program("policies", "list").err
-    assert "3 documents" in program("policies", "refresh").err
+    assert "3 documents" in program("policies", "refresh").out
     [policy] = program("policies", "list", "--text", "储能", "--json").document["policies"]
     assert (policy["name"], policy["stage"], policy["documents"]) == ("储能管理办法", "final", 2)
     file = program("policies", "show", str(policy["id"]), "--changes", "--json").document

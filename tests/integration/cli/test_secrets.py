@@ -22,9 +22,9 @@ def test_a_secret_of_a_source_is_stored_listed_without_its_value_and_forgotten(
     assert ", ".join(steps) in typed(["sources", "show", "gov"]).out
     monkeypatch.setattr(sys, "stdin", io.StringIO("hunter2hunter2\n"))
     stored = typed(["secrets", "set", "GOV_PASSWORD", "--stdin"])
-    assert (stored.code, stored.err.strip()) == (0, "The secret GOV_PASSWORD is stored.")
+    assert (stored.code, stored.out.strip()) == (0, "The secret GOV_PASSWORD is stored.")
     found = {row["name"]: row for row in typed(["secrets", "list", "--json"]).document["secrets"]}["GOV_PASSWORD"]
     assert (found["is_set"], found["used_by"], found["hosts"]) == (True, "source.gov", ["gov.example"])
     assert "hunter2" not in typed(["secrets", "list"]).out + typed(["sources", "export"]).out
     assert typed(["secrets", "forget", "GOV_PASSWORD"]).code == 0
-    assert "No secret GOV_PASSWORD is stored" in typed(["secrets", "forget", "GOV_PASSWORD"]).err
+    assert "No secret GOV_PASSWORD is stored" in typed(["secrets", "forget", "GOV_PASSWORD"]).out

@@ -24,7 +24,7 @@ def test_people_are_added_given_a_password_and_listed_with_the_tokens(
     assert len(one_time) == 23
     monkeypatch.setattr(sys, "stdin", io.StringIO(f"{GOOD}\nand no more\n"))
     changed = typed(["users", "passwd", "李雷", "--password-stdin"])
-    assert (changed.code, changed.out) == (0, "")
+    assert (changed.code, changed.err) == (0, "")
     token = typed(["users", "token", "grafana", "--scope", "read", "--scope", "run", "--days", "30"]).out.strip()
     assert len(token) == 43
     listed = {user["name"]: user for user in typed(["users", "list", "--json"]).document["users"]}

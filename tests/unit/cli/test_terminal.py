@@ -3,6 +3,7 @@ import json
 import pytest
 from rich.cells import cell_len
 
+from monitor.cli.layout import lay_out_table
 from monitor.cli.terminal import Terminal, replace_control_characters
 
 
@@ -28,3 +29,25 @@ def test_a_document_is_json_whatever_it_holds(capsys: pytest.CaptureFixture[str]
 
 def test_line_breaks_and_tabs_are_left_alone() -> None:
     assert replace_control_characters("a\n\tb") == "a\n\tb"
+
+
+def test_a_table_fits_the_terminal_and_keeps_words_and_addresses_whole() -> None:
+    rows = [
+        ("id", "title", "url"),
+        (
+            "01KXYZ",
+            "国家能源局关于印发新型储能项目管理规范（暂行）的通知，自发布之日起施行",
+            "https://a.example/" + "x" * 70,
+        ),
+        ("2", "Rules " * 20, "https://b.example/"),
+    ]
+    lines = list(lay_out_table(rows, 60))
+    assert [line for line in lines if cell_len(line) > 60 and "https://" not in line] == []
+    text = "\n".join(lines)
+    assert all(whole in text for whole in ("01KXYZ", rows[1][2], rows[2][2]))
+    assert text.count("Rules") == 20
+    assert not any(line.lstrip().startswith("，") for line in lines)
+
+
+def test_a_table_in_a_file_has_each_row_on_a_line() -> None:
+    assert list(lay_out_table([("a", "b"), ("甲 " * 99, "x")], None))[1].endswith("x")
