@@ -7,10 +7,10 @@ import pytest
 from monitor.db.database import Store
 from monitor.db.queries.filters import ItemFilter
 from monitor.db.tables.collection import Item, Run, Source
-from monitor.db.tables.people import HiddenItem, RankPlacement
+from monitor.db.tables.people import RankPlacement
 from monitor.errors import UsageError, WorkFailed
 from monitor.urls import url_key
-from monitor.vocabulary import DateSource, ItemType, RankDirection, SavedBy, SummaryBy
+from monitor.vocabulary import DateSource, ItemType, MarkAction, RankDirection, SavedBy, SummaryBy
 
 NOON = datetime(2026, 2, 3, 12, tzinfo=UTC)
 
@@ -207,9 +207,9 @@ async def test_sections_numbers_languages_and_marks_narrow_the_list(store: Store
     await store.items.save(an_item(source, "b", section="Policy News", language="en", late=True))
     await store.items.save(an_item(source, "c", section="要闻", language="zh"))
     ids = {item.title: item.id or 0 for item in await store.items.list(ItemFilter())}
-    await store.marks.star("ann", ids["a"], at=NOON)
-    await store.marks.star("bob", ids["b"], at=NOON)
-    await store.marks.hide(HiddenItem(item_id=ids["c"], person="bob", reason="twice", at=NOON))
+    await store.marks.mark(MarkAction.STAR, [ids["a"]], person="ann", at=NOON)
+    await store.marks.mark(MarkAction.STAR, [ids["b"]], person="bob", at=NOON)
+    await store.marks.mark(MarkAction.HIDE, [ids["c"]], person="bob", at=NOON, reason="twice")
 
     async def titles(**wanted: object) -> str:
         found = ItemFilter.model_validate(wanted)

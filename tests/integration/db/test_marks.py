@@ -7,10 +7,10 @@ import pytest
 from monitor.db.database import Store
 from monitor.db.queries.filters import ItemFilter
 from monitor.db.tables.collection import Item, Source
-from monitor.db.tables.people import HiddenItem, ItemNote
+from monitor.db.tables.people import ItemNote
 from monitor.errors import NotFound
 from monitor.urls import url_key
-from monitor.vocabulary import ItemType, RankDirection
+from monitor.vocabulary import ItemType, MarkAction, RankDirection
 
 NOON = datetime(2026, 2, 3, 12, tzinfo=UTC)
 
@@ -39,15 +39,15 @@ async def item(store: Store, source: Source) -> Item:
 async def test_a_star_is_of_one_person(store: Store, item: Item, source: Source) -> None:
     number = item.id or 0
     other = (await saved(store, source, "二")).id or 0
-    await store.marks.star("wang", number, at=NOON)
-    await store.marks.star("wang", number, at=NOON)
-    assert await store.marks.list_starred("wang", [number, other, 999]) == {number}
-    assert await store.marks.list_starred("li", [number]) == set()
+    await store.marks.mark(MarkAction.STAR, [number], person="wang", at=NOON)
+    await store.marks.mark(MarkAction.STAR, [number], person="wang", at=NOON)
+    assert (await store.marks.load_marks("wang", [number, other, 999])).starred == {number}
+    assert (await store.marks.load_marks("li", [number])).starred == set()
     assert [entry.id for entry in await store.items.list(ItemFilter(starred_by="wang"))] == [number]
     assert await store.items.list(ItemFilter(starred_by="li")) == []
-    await store.marks.unstar("wang", number)
-    await store.marks.unstar("wang", number)
-    assert await store.marks.list_starred("wang", [number]) == set()
+    await store.marks.mark(MarkAction.UNSTAR, [number], person="wang", at=NOON)
+    await store.marks.mark(MarkAction.UNSTAR, [number], person="wang", at=NOON)
+    assert (await store.marks.load_marks("wang", [number])).starred == set()
 
 
 async def test_notes_stand_in_their_order(store: Store, item: Item) -> None:
@@ -58,7 +58,7 @@ async def test_notes_stand_in_their_order(store: Store, item: Item) -> None:
         ("wang", "看第三条"),
         ("li", "已核实"),
     ]
-    await store.marks.star("wang", number, at=NOON)
+    await store.marks.mark(MarkAction.STAR, [number], person="wang", at=NOON)
     on_items = await store.marks.load_marks("wang", [number, 999])
     assert (on_items.starred, on_items.hidden, on_items.notes) == ({number}, set(), {number: 2})
     await store.marks.remove_note(999, first.id or 0)
@@ -70,8 +70,8 @@ async def test_notes_stand_in_their_order(store: Store, item: Item) -> None:
 async def test_a_hidden_item_leaves_the_lists_and_is_not_forgotten(store: Store, item: Item, source: Source) -> None:
     number = item.id or 0
     other = (await saved(store, source, "二")).id or 0
-    await store.marks.hide(HiddenItem(item_id=number, person="wang", reason="重复", at=NOON))
-    await store.marks.hide(HiddenItem(item_id=number, person="li", reason="与业务无关", at=NOON))
+    await store.marks.mark(MarkAction.HIDE, [number], person="wang", at=NOON, reason="重复")
+    await store.marks.mark(MarkAction.HIDE, [number], person="li", at=NOON, reason="与业务无关")
     assert [entry.id for entry in await store.items.list(ItemFilter())] == [other]
     assert [item.id for item in await store.items.list(ItemFilter(is_hidden=True))] == [number]
     assert len(await store.items.list(ItemFilter(is_hidden=None))) == 2
@@ -79,7 +79,7 @@ async def test_a_hidden_item_leaves_the_lists_and_is_not_forgotten(store: Store,
     assert (await store.marks.load_marks("wang", [number, other])).hidden == {number}
     assert (await store.marks.load_hidden([number, other]))[number].reason == "与业务无关"
     assert (await saved(store, source, "一")).id == number
-    await store.marks.unhide(number)
+    await store.marks.mark(MarkAction.UNHIDE, [number], person="wang", at=NOON)
     assert len(await store.items.list(ItemFilter())) == 2
 
 
@@ -109,11 +109,9 @@ async def test_what_is_said_of_an_item_without_a_source_is_kept(store: Store, so
 
 
 async def test_marks_on_an_item_that_is_not_there_are_refused(store: Store) -> None:
-    with pytest.raises(NotFound):
-        await store.marks.star("wang", 7, at=NOON)
+    for action in MarkAction:
+        assert await store.marks.mark(action, [7], person="wang", at=NOON) == []
     with pytest.raises(NotFound):
         await store.marks.add_note(ItemNote(item_id=7, person="wang", text="?", at=NOON))
-    with pytest.raises(NotFound):
-        await store.marks.hide(HiddenItem(item_id=7, person="wang", reason="", at=NOON))
     with pytest.raises(NotFound):
         await store.marks.save_feedback("wang", 7, RankDirection.HIGHER, at=NOON)

@@ -7,9 +7,9 @@ from monitor.db.database import Store
 from monitor.db.queries.dashboard import TierCount
 from monitor.db.reading import UnseenPlace
 from monitor.db.tables.collection import Item, ModelCall, Run, Source
-from monitor.db.tables.people import HiddenItem, Person
+from monitor.db.tables.people import Person
 from monitor.i18n.message import Message
-from monitor.vocabulary import Phase, RunStatus
+from monitor.vocabulary import MarkAction, Phase, RunStatus
 
 NOON = datetime(2026, 2, 3, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -39,7 +39,7 @@ async def test_what_is_new_is_counted_by_tier_and_told_by_importance(store: Stor
             an_item(source, 6, tier=1, rank=1),
         ]
     )
-    await store.marks.hide(HiddenItem(item_id=saved[5][0].id or 0, person="ada", reason="twice", at=NOON))
+    await store.marks.mark(MarkAction.HIDE, [saved[5][0].id or 0], person="ada", at=NOON, reason="twice")
     assert await store.dashboard.count_by_tier(NOON, fresh_since=NOON + HOUR) == [
         TierCount(tier=1, count=2, fresh=1),
         TierCount(tier=2, count=1, fresh=0),

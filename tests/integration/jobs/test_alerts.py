@@ -18,7 +18,6 @@ from monitor.db.database import Store
 from monitor.db.queries.deadlines import DeadlineFilter
 from monitor.db.tables.collection import Item, Source
 from monitor.db.tables.delivery import DeliveryStatus
-from monitor.db.tables.people import HiddenItem
 from monitor.db.tables.policies import (
     AlertKind,
     DocumentKey,
@@ -38,7 +37,7 @@ from monitor.services.alerts import AlertService
 from monitor.services.deadlines import DeadlineQuery, DeadlineService
 from monitor.services.dispatch import DeliveryDispatcher
 from monitor.steps import InProcessSteps
-from monitor.vocabulary import DeadlineKind, ItemType, JoinedBy, PolicyStage, RelationType
+from monitor.vocabulary import DeadlineKind, ItemType, JoinedBy, MarkAction, PolicyStage, RelationType
 
 COMMENTS = DeadlineKind.COMMENTS_UNTIL
 TODAY = dt.date(2026, 3, 2)
@@ -252,7 +251,7 @@ async def test_nobody_hears_of_hidden_items(new_bench: NewBench, store: Store, c
     bench = new_bench()
     item = await bench.save("consultation")
     await bench.read(item, None, states(TODAY + dt.timedelta(days=7)))
-    await store.marks.hide(HiddenItem(item_id=item.id or 0, person="anna", reason="no", at=clock.now()))
+    await store.marks.mark(MarkAction.HIDE, [item.id or 0], person="anna", at=clock.now(), reason="no")
     assert await bench.alerts.raise_due() == []
 
 

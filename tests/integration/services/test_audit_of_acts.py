@@ -28,7 +28,7 @@ from monitor.services.research.dependencies import StoreNotebook
 from monitor.services.sources.exchange import SourceListFormat
 from monitor.services.sources.service import BulkAction
 from monitor.services.topic_form import TopicForm, TopicPatch
-from monitor.vocabulary import RankDirection, Role, RunStatus, Visibility
+from monitor.vocabulary import MarkAction, RankDirection, Role, RunStatus, Visibility
 from tests.integration.conftest import serve_loopback
 
 NEW_PASSWORD = "床前明月光疑是地上霜举头望明月"  # noqa: S105
@@ -168,7 +168,15 @@ ACTS: dict[str, tuple[AuditAction, Role, Act]] = {
         lambda w, by: w.app.marks.remove_note(w.item_id, w.note_id, by=by),
     ),
     "hide an item": (AuditAction.ITEM_HIDE, Role.EDITOR, lambda w, by: w.app.marks.hide(w.item_id, "why", by=by)),
-    "show a hidden item": (AuditAction.ITEM_SHOW, Role.EDITOR, lambda w, by: w.app.marks.unhide(w.item_id + 1, by=by)),
+    "show a hidden item": (
+        AuditAction.ITEM_SHOW,
+        Role.EDITOR,
+        lambda w, by: w.app.marks.mark_one(MarkAction.UNHIDE, w.item_id + 1, by=by),
+    ),
+        AuditAction.ITEM_SHOW,
+        Role.EDITOR,
+        lambda w, by: w.app.marks.mark_one(MarkAction.UNHIDE, w.item_id + 1, by=by),
+    ),
     "add a topic": (
         AuditAction.TOPIC_ADD,
         Role.EDITOR,

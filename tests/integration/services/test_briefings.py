@@ -18,7 +18,6 @@ from monitor.db.queries.usage import Day
 from monitor.db.tables.collection import Item, Run, RunSection, Source
 from monitor.db.tables.delivery import Alarm, AlarmFinding, AlarmKind
 from monitor.db.tables.evidence import ItemSnapshot, Revision
-from monitor.db.tables.people import HiddenItem
 from monitor.i18n.catalogue import render
 from monitor.i18n.message import Message
 from monitor.isolation.pool import WorkerPool
@@ -27,7 +26,7 @@ from monitor.llm.client import ModelClient
 from monitor.page import ChangeKind, PageSnapshot
 from monitor.services.briefings import BriefingQuery, BriefingService
 from monitor.verify.grounding import find_ungrounded_numbers
-from monitor.vocabulary import ItemType, Phase, RankDirection, RunStatus, SummaryBy, Verdict
+from monitor.vocabulary import ItemType, MarkAction, Phase, RankDirection, RunStatus, SummaryBy, Verdict
 from tests.conftest import name_services
 
 Write = Callable[..., Awaitable[Briefing]]
@@ -425,12 +424,12 @@ async def test_hidden_items_are_left_out_with_what_became_of_them(store: Store, 
     run_id = await _run(store, source, RunStatus.SUCCEEDED)
     hidden = await _item(store, source, run_id, "关于组织申报的通知")
     await _item(store, source, run_id, "国家能源发展规划", type=ItemType.PLAN)
-    await store.marks.hide(HiddenItem(item_id=hidden.id or 0, person="wang", reason="重复", at=NOW))
+    await store.marks.mark(MarkAction.HIDE, [hidden.id or 0], person="wang", at=NOW, reason="重复")
     revision = Revision(item_id=hidden.id or 0, run_id=run_id, seen_at=NOW, kind=ChangeKind.WITHDRAWN)
     snapshot = ItemSnapshot.from_page(hidden.id or 0, run_id, PageSnapshot(url="https://a.example/", seen_at=NOW))
     await store.revisions.save(snapshot, revision=revision)
     briefing = await write()
     assert [item.title for item in briefing.items] == ["国家能源发展规划"]
     assert briefing.changes == []
-    await store.marks.unhide(hidden.id or 0)
+    await store.marks.mark(MarkAction.UNHIDE, [hidden.id or 0], person="wang", at=NOW)
     assert (len((await write()).items), len((await write()).changes)) == (2, 1)

@@ -12,7 +12,7 @@ from monitor.db.tables.collection import Item, Run, Source
 from monitor.db.tables.delivery import AlarmFinding, AlarmKind
 from monitor.db.tables.evaluation import Evaluation, EvaluationPiece, EvaluationStatus
 from monitor.db.tables.evidence import ItemSnapshot, Revision
-from monitor.db.tables.people import HiddenItem, ItemNote
+from monitor.db.tables.people import ItemNote
 from monitor.db.tables.policies import Deadline, DeadlineMove, ItemFacts, TopicAlerts, TopicFit
 from monitor.db.tables.research import ResearchStatus, RunEvent
 from monitor.document import DocumentFacts, FigureChange, Relation, StatedDeadline
@@ -28,6 +28,7 @@ from monitor.vocabulary import (
     Disposition,
     EventKind,
     ItemType,
+    MarkAction,
     Phase,
     PolicyStage,
     RankDirection,
@@ -280,8 +281,8 @@ async def _say(app: App, items: dict[str, int], at: dt.datetime) -> None:
         )
         await app.store.revisions.save(snapshot, revision=revision)
     for name in list(items)[:3]:
-        hidden = HiddenItem(item_id=items[name], person="admin", reason=sanitize_text(PAYLOADS[name]), at=at)
-        await app.store.marks.hide(hidden)
+        reason = sanitize_text(PAYLOADS[name])
+        await app.store.marks.mark(MarkAction.HIDE, [items[name]], person="admin", at=at, reason=reason)
 
 
 async def _evaluate(app: App, items: dict[str, int], at: dt.datetime) -> None:

@@ -12,10 +12,9 @@ from monitor.config.model import Settings
 from monitor.db.reading import UnseenPlace
 from monitor.db.tables.collection import Item, ModelCall, Run, Source
 from monitor.db.tables.delivery import AlarmFinding, AlarmKind, Delivery, DeliveryStatus
-from monitor.db.tables.people import HiddenItem
 from monitor.i18n.message import Message
 from monitor.page import PageError, PageErrorCode
-from monitor.vocabulary import Phase, RunStatus
+from monitor.vocabulary import MarkAction, Phase, RunStatus
 
 HOUR = dt.timedelta(hours=1)
 LATE = PageError(code=PageErrorCode.TIMEOUT, message=Message.of("page.no_answer_in_full", seconds="30")).reason
@@ -131,7 +130,7 @@ async def test_what_is_new_stands_in_the_order_of_a_briefing_and_the_hidden_is_l
     await life.item(bureau, "A <law>", tier=1, rank=3)
     await life.item(ministry, "Of yesterday", ago=20 * HOUR, tier=1, rank=1)
     hidden = await life.item(ministry, "Hidden", tier=1, rank=1)
-    await life.store.marks.hide(HiddenItem(item_id=hidden, person="editor", reason="twice", at=life.noon))
+    await life.store.marks.mark(MarkAction.HIDE, [hidden], person="editor", at=life.noon, reason="twice")
     reader = await desk.sign_in("reader", language="en")
     page = await reader.get("/")
     titles = re.findall(r'<h3><a href="/items/(\d+)">(.*?)</a>', page.text)

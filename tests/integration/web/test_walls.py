@@ -19,7 +19,7 @@ from monitor.errors import Conflict
 from monitor.services.audit import COMMAND_LINE, Actor
 from monitor.services.briefings import BriefingQuery
 from monitor.services.runtime import WORKER_KIND
-from monitor.vocabulary import Role, RunStatus, Visibility
+from monitor.vocabulary import MarkAction, Role, RunStatus, Visibility
 from tests.integration.web import researches
 
 NOON = dt.datetime(2026, 2, 3, 12, tzinfo=dt.UTC)
@@ -161,7 +161,7 @@ async def test_an_erased_person_is_named_nowhere_and_what_they_shared_stays(
     await desk.app.tokens.create("script", "reader", by=by)
     await desk.app.marks.add_note(item, "公开的批注", by=by)
     await desk.app.marks.add_note(item, PRIVATE, visibility=Visibility.PRIVATE, by=by)
-    await desk.app.marks.star(item, by=by)
+    await desk.app.marks.mark_one(MarkAction.STAR, item, by=by)
     await desk.app.marks.hide(item, "重复", by=by)
     draft = await desk.app.drafts.save(BriefingQuery(days=3000), by=by)
     await desk.app.drafts.update(
