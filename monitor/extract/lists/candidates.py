@@ -51,7 +51,7 @@ def find_lists(page: Outline, today: dt.date, hints: PageHints = NO_HINTS) -> Fo
     lists = [PageList(score=1.0 if is_taught else chosen[0].score, candidates=candidates)] if chosen else []
     is_sure = bool(lists) and lists[0].score >= SURE_LIST_SCORE and not hints.wants_others
     if hints.expected is ExpectedPage.LIST and not is_sure:
-        lists += _list_others(page, chosen, groups, today)
+        lists += _list_others(page, candidates, groups, today)
     recipe = learn_recipe(page, chosen) if chosen else None
     return FoundLists(candidates, lists[:_MAX_LISTS], recipe, fit)
 
@@ -68,14 +68,14 @@ def _measure_single_rows(page: Outline, features: GroupFeatures, urls: Sequence[
 
 
 def _list_others(
-    page: Outline, chosen: Sequence[RowGroup], groups: Sequence[RowGroup], today: dt.date
+    page: Outline, shown: Sequence[Candidate], groups: Sequence[RowGroup], today: dt.date
 ) -> list[PageList]:
-    """Return the next likely lists, which hardly share rows with those before them."""
-    seen = [{row.url for row in group.rows} for group in chosen]
+    """Return the next likely lists, which hardly share candidates with the one that is shown and with each other."""
+    seen = [{candidate.url for candidate in shown}]
     others: list[PageList] = []
     for group in groups:
         candidates = _build_candidates(page, [group], today)
-        urls = {row.url for row in group.rows} | {candidate.url for candidate in candidates}
+        urls = {candidate.url for candidate in candidates}
         if len(others) == _MAX_LISTS:
             break
         if all(len(urls & known) <= _MAX_SHARED * len(urls) for known in seen):

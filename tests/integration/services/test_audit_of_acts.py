@@ -173,10 +173,6 @@ ACTS: dict[str, tuple[AuditAction, Role, Act]] = {
         Role.EDITOR,
         lambda w, by: w.app.marks.mark_one(MarkAction.UNHIDE, w.item_id + 1, by=by),
     ),
-        AuditAction.ITEM_SHOW,
-        Role.EDITOR,
-        lambda w, by: w.app.marks.mark_one(MarkAction.UNHIDE, w.item_id + 1, by=by),
-    ),
     "add a topic": (
         AuditAction.TOPIC_ADD,
         Role.EDITOR,
