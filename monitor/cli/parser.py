@@ -20,7 +20,13 @@ from monitor.i18n.catalogue import translate
 from monitor.i18n.message import Message
 
 _USAGE_WORDS = ("[OPTIONS]", "COMMAND [ARGS]...")
-_TYPER_WORDS = ("Show this message and exit.", "default: ", "required")
+_TYPER_WORDS = (
+    "Show this message and exit.",
+    "Install completion for the current shell.",
+    "Show completion for the current shell, to copy it or customize the installation.",
+    "default: ",
+    "required",
+)
 
 
 @dataclass(frozen=True)
