@@ -127,9 +127,17 @@ async def hundred(sqlite_url: str, tmp_path: Path, free_port: int) -> AsyncItera
         source = await app.store.sources.add(Source(name="示例部", url="https://gov.example/", created_at=now))
         for number in range(100):
             url = f"https://gov.example/{number}.html"
-            item = Item(source_id=source.id, run_id="r1", source="示例部", section="通知", url=url, url_key=url)
-            item = item.model_copy(
-                update={"title": f"关于事项{number:03}的通知", "date": now.date(), "tier": 4, "first_seen": now}
+            item = Item(
+                source_id=source.id,
+                run_id="r1",
+                source="示例部",
+                section="通知",
+                url=url,
+                url_key=url,
+                title=f"关于事项{number:03}的通知",
+                date=now.date(),
+                tier=4,
+                first_seen=now,
             )
             await app.store.items.save(item)
         await app.people.add("editor", "editor", by=COMMAND_LINE)
