@@ -124,9 +124,9 @@ async def runs_it_and_watches_to_the_end(person: Person, office: Office) -> None
 async def finds_an_item_by_a_word_and_follows_its_evidence(person: Person) -> None:
     await person.page.get_by_role("searchbox", name=person.words("Search all items")).fill("竞价上限")
     await person.page.keyboard.press("Enter")
-    found = person.page.locator(".entries.items h2 a")
+    found = person.page.locator(".rows > .row h3 a")
     await expect(found).to_have_count(1)
-    await expect(person.page.locator(".entries mark").first).to_have_text("竞价上限")
+    await expect(person.page.locator(".row mark").first).to_have_text("竞价上限")
     await found.click()
     await person.page.get_by_role("link", name=re.compile(person.words("See it on the saved page"))).first.click()
     passage = person.page.locator("mark#passage")
@@ -136,20 +136,20 @@ async def finds_an_item_by_a_word_and_follows_its_evidence(person: Person) -> No
 
 async def stars_one_and_hides_one(person: Person) -> None:
     await person.main("Items").click()
-    await expect(person.page.locator(".entries.items h2 a").first).to_be_visible()
+    rows = person.page.locator(".rows > .row")
+    await expect(rows.first).to_be_visible()
     await person.page.wait_for_load_state()  # all of them, and the script
-    titles = await person.page.locator(".entries.items h2 a").all_inner_texts()
-    star = person.page.locator("form.star button").first
+    titles = await rows.locator("h3 a").all_inner_texts()
+    star = rows.first.locator("[data-act=star], [data-act=unstar]")
     await star.click()
     await expect(star).to_have_attribute("aria-pressed", "true")
-    await person.page.get_by_role("link", name=titles[1], exact=True).click()
-    await person.field("Reason").fill("不相关")
-    await person.button("Hide the item").click()
-    await expect(person.page.locator("main")).to_contain_text("不相关")
+    await rows.nth(1).locator("[data-act=hide]").click()
+    await expect(person.page.get_by_role("link", name=titles[1], exact=True)).to_have_count(0)
+    await expect(person.page.locator("#triage")).to_have_attribute("aria-busy", "false")  # all is stored
     await person.main("Items").click()
     await expect(person.page.get_by_role("link", name=titles[0], exact=True)).to_be_visible()
     await expect(person.page.get_by_role("link", name=titles[1], exact=True)).to_have_count(0)
-    await expect(person.page.locator("form.star button").first).to_have_attribute("aria-pressed", "true")
+    await expect(rows.first.locator("[data-act=unstar]")).to_have_attribute("aria-pressed", "true")
 
 
 async def puts_a_briefing_in_order(person: Person) -> list[str]:
@@ -222,8 +222,8 @@ async def makes_a_reader_who_may_not_change_anything(person: Person, office: Off
         assert answer.status == 403
         await reader.sees("Not allowed")
     await reader.main("Items").click()
-    await reader.page.locator(".entries.items h2 a").first.click()
-    await expect(reader.button("Hide the item")).to_have_count(0)
+    await reader.page.locator(".rows > .row h3 a").first.click()
+    await expect(reader.page.locator("[data-act=hide]")).to_have_count(0)
     await reader.field("A note").fill("已读")
     await reader.button("Add the note").click()
     await expect(reader.page.locator(".note")).to_contain_text("已读")

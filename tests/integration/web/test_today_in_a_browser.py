@@ -145,11 +145,11 @@ async def test_a_star_is_given_from_the_keyboard_and_the_page_stays(desk: Any, b
         page = await context.new_page()
         await sign_in(page, address)
         await page.evaluate("window.isTheSame = true")
-        star = page.locator("form.star button").first
+        star = page.locator(".row").first.locator("[data-act=star], [data-act=unstar]")
         await star.focus()
         await page.keyboard.press("Enter")
         await expect(star).to_have_attribute("aria-pressed", "true")
         assert await page.evaluate("window.isTheSame")
         await page.reload()
-        await expect(page.locator("form.star button[aria-pressed=true]")).to_have_count(1)
+        await expect(page.locator(".row [data-act=unstar][aria-pressed=true]")).to_have_count(1)
         await context.close()
