@@ -259,7 +259,7 @@ async def test_what_needs_attention_is_told_with_where_to_look(desk: Any, life: 
 async def test_a_star_given_on_the_page_is_there_when_one_comes_back(desk: Any, life: Life) -> None:
     item = await life.item(await life.source("ministry"), "A law", tier=1)
     reader = await desk.sign_in("reader", language="en")
-    answer = await reader.post(f"/items/{item}/star", {"starred": "true", "back": "/"})
+    answer = await reader.post("/items/marks", {"do": f"star-{item}", "back": "/"})
     assert (answer.status_code, answer.headers["location"]) == (303, "/")
     assert 'aria-pressed="true"' in (await reader.get("/")).text
     assert [item.starred for item in (await desk.app.today.get_summary("another")).items] == [False]

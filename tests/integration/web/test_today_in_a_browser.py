@@ -129,7 +129,7 @@ async def test_the_first_headline_stands_above_the_fold_of_a_phone_below_what_mo
         context = await browser.new_context(locale=locale, viewport={"width": 390, "height": 844})
         page = await context.new_page()
         await sign_in(page, address)
-        moved, headline = page.locator(".moved li"), page.locator(".news h3").first
+        moved, headline = page.locator(".moved li"), page.locator(".rows h3").first
         await expect(moved).to_have_count(1)
         places = [await each.bounding_box() for each in (moved, headline)]
         assert all(place is not None for place in places)
