@@ -92,7 +92,7 @@ class OutgoingRequest:
 
 
 class HttpClient:
-    """Sends HTTP/1.1 and HTTP/2 requests; the guard checks every hop, and time, size and attempts are limited.
+    """Sends HTTP/1.1 requests; the guard checks every hop, and time, size and attempts are limited.
 
     One client serves the whole process: it keeps connections and cookies, and in `cache_folder`, if given, the
     responses that may be stored. Close it, or use it as a context.

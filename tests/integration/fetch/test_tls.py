@@ -1,4 +1,4 @@
-"""Secure connections: whose certificates are trusted, how old a protocol may be, and HTTP/2."""
+"""Secure connections: whose certificates are trusted, and how old a protocol may be."""
 
 import asyncio
 import shutil
@@ -11,9 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from h2.config import H2Configuration
-from h2.connection import H2Connection
-from h2.events import RequestReceived
 
 from monitor.config.model import NetworkSettings
 from monitor.fetch.client import HttpClient
@@ -144,25 +141,3 @@ async def test_an_old_protocol_is_spoken_only_where_the_setting_allows_it(certif
         failure = await refusal(host, ca_bundle=certificate)
         assert (failure.error.code, "allow_legacy_tls" in str(failure)) == (PageErrorCode.NETWORK, True)
         assert await answer(host, ca_bundle=certificate, allow_legacy_tls=True) == b"secure"
-
-
-async def test_a_site_that_offers_http_2_is_asked_in_it(certificate: Path) -> None:
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        connection = H2Connection(H2Configuration(client_side=False))
-        connection.initiate_connection()
-        while True:
-            writer.write(connection.data_to_send())
-            await writer.drain()
-            data = await reader.read(65536)
-            if not data:
-                break
-            for event in connection.receive_data(data):
-                if isinstance(event, RequestReceived):
-                    connection.send_headers(event.stream_id, [(":status", "200"), ("content-type", "text/html")])
-                    connection.send_data(event.stream_id, b"in frames", end_stream=True)
-        writer.close()
-
-    context = server_context(certificate)
-    context.set_alpn_protocols(["h2"])
-    async with secure_host(context, serve) as host:
-        assert await answer(host, ca_bundle=certificate) == b"in frames"
