@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from benchmarks.scripted_model.server import ScriptedModel
+from monitor.llm.examination import SAMPLE_SWEEP_TOKENS
 
 CONTEXT_CEILING = 20_000
 ONLY_BY_MODEL = "碳路先锋"
@@ -91,6 +92,8 @@ async def test_a_good_model_is_made_use_of_and_not_asked_about_what_is_known(
     assert all(item["summary_by"] == "model" for item in run["items"])
     assert [item["rank"] for item in run["items"]] == list(range(1, len(run["items"]) + 1))
     assert run["usage"]["by_phase"]["navigate"]["calls"] == run["usage"]["by_phase"]["rank"]["calls"] == 1
+    used = run["usage"]["prompt_tokens"], run["usage"]["completion_tokens"]
+    assert used == pytest.approx(SAMPLE_SWEEP_TOKENS, rel=0.1), "doctor names the price of a sweep by this constant"
     second = await sweep()
     assert second["items"] == []
     assert (second["coverage"]["saved"], second["coverage"]["left"]) == (0, 0)
