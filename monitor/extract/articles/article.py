@@ -26,17 +26,18 @@ from monitor.site_memory import weaken_lines
 
 _MAX_SUMMARY_CHARS = 800
 _MIN_SURE, _MIN_TEXT_WIDTH = 0.8, 120
+_MIN_ROWS = 3  # a way back and a breadcrumb near the day of a short notice are fewer
 
 
 def _is_list_page(view: PageLines, candidates: Sequence[Candidate]) -> bool:
-    """Whether the dated list on a page is longer than its sentences, those in the list's own rows aside.
+    """Whether the dated list on a page has several rows and is longer than its sentences, those in its rows aside.
 
     Sentences between two rows are a summary, unless they are long or the longest such stretch. A page that declares
     itself an article is one.
     """
     page, metadata = view.page, view.metadata
     is_dated = 2 * sum(candidate.date is not None for candidate in candidates) >= len(candidates)
-    if not candidates or not is_dated or metadata.is_article:
+    if len(candidates) < _MIN_ROWS or not is_dated or metadata.is_article:
         return False
     prose = list_prose_weights(view)
     urls = {candidate.url for candidate in candidates}

@@ -126,6 +126,18 @@ def test_the_text_of_a_known_body_is_taken_whole_without_what_surrounds_it() -> 
     assert "首页" not in page.text
 
 
+def test_a_short_notice_with_its_day_and_a_way_back_is_no_list_of_one() -> None:
+    sentences = ["总署决定，任命赵文博为规划司司长。", "免去郭思远的规划司副司长职务。"]
+    body = "".join(f"<p>　　{sentence}</p>" for sentence in sentences)
+    page = read(
+        "<title>总署任免工作人员</title>",
+        f'<p align="center">总署任免工作人员</p><p align="center">（2026年2月3日）</p>{body}'
+        '<p align="center"><a href="/rsrm/">返回人事任免</a></p>',
+    )
+    assert all(sentence in page.text for sentence in sentences), page.text
+    assert page.title == "总署任免工作人员"
+
+
 @pytest.mark.parametrize(
     ("text", "language"),
     [("这是一个中文页面", "zh"), ("これは日本語のページです", "ja"), ("한국어 페이지입니다", "ko")],
