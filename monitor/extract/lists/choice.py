@@ -1,5 +1,6 @@
 """Chooses among the groups of a page the list that it exists for, with a probability for each."""
 
+import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from statistics import mean
@@ -19,7 +20,7 @@ _MIN_SCORES = {ExpectedPage.LIST: 0.02, ExpectedPage.UNKNOWN: 0.03, ExpectedPage
 _MIN_LINKS_SCORE = 0.5  # of links to other sites without a date
 _MAX_AWAY = 0.5
 _MAX_LIKELY = 3
-_UNDATED_LOSS, _SHAPE_WEIGHT, _BESIDE_WEIGHT = 0.2, 0.25, 0.5
+_UNDATED_LOSS, _SHAPE_WEIGHT = 0.1, 0.25
 _MIN_FURTHER_SCORE = 0.4
 _MIN_FURTHER_PART = 0.7  # of the first list's score
 _MAX_SHARED = 0.25
@@ -58,7 +59,9 @@ def is_shown(page: Outline, groups: Sequence[RowGroup], expected: ExpectedPage) 
     if _leads_away(page, first):
         least = max(least, _MIN_LINKS_SCORE)
     if first.score > 0 and expected is ExpectedPage.UNKNOWN:
-        scores = trees.load_scorer("list_pages").score_named([group.features for group in groups[:_MAX_LIKELY]])
+        scores = trees.load_scorer("list_pages").score_named(
+            [group.features for group in groups[:_MAX_LIKELY] if group.score > 0]
+        )
         return max(scores) >= least
     return first.score >= least
 
@@ -95,16 +98,21 @@ def _measure_wholeness(page: Outline, paths: LinkPaths, group: RowGroup, link: A
     """Return how well a group agrees with the links that are like one of its own, from 0 to 1.
 
     A list has links of one way, mostly with urls of one shape, and all that stand beside each other. Further links in
-    its rows do not count.
+    its records do not count.
     """
     urls = {row.url for row in group.rows}
-    inside = {found.element.index for row in group.rows for found in page.list_links(row.element)}
+    inside = {
+        found.element.index
+        for row in group.rows
+        for found in page.list_links(row.element)
+        if paths.records[found.element.index] == paths.records[row.anchor.element.index]
+    }
     classes, columns, beside, shape = (
         {found.url for found in alike if found.url in urls or found.element.index not in inside}
         for alike in paths.list_alike(page, link)
     )
-    way = (_compare(urls, classes) + _compare(urls, columns)) / 2
-    return way * _compare(urls, shape) ** _SHAPE_WEIGHT * (len(urls & beside) / len(beside)) ** _BESIDE_WEIGHT
+    place = mean(_compare(urls, alike) for alike in (classes, columns, beside))
+    return place * math.pow(_compare(urls, shape), _SHAPE_WEIGHT) * math.sqrt(len(urls & beside) / len(beside))
 
 
 def _compare(mine: set[str], theirs: set[str]) -> float:

@@ -105,12 +105,14 @@ class LinkPaths:
     def __init__(self, page: Outline) -> None:
         self.classes: dict[int, int] = {-1: 0}
         self.columns: dict[int, int] = {-1: 0}
+        self.records: dict[int, int] = {-1: -1}
         self.steps: dict[int, str] = {}
         self._numbers: dict[Hashable, int] = {}
         self._alike: dict[Hashable, list[Anchor]] = defaultdict(list)
         for element in _list_with_ancestors([anchor.element for anchor in page.anchors]):
             above = element.parent.index if element.parent else -1
             index, tag = element.index, element.tag
+            self.records[index] = index if tag in RECORD_TAGS else self.records[above]
             step = f"cell{element.position}" if tag in ("td", "th") else tag
             self.steps[index] = class_step = f"{tag}.{normalize_class(element.css_class)}"
             self.classes[index] = self._get_number(("classes", self.classes[above], class_step))
