@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from monitor.extract.html import Outline
-from monitor.extract.lists.choice import choose_further_lists, is_shown, score_groups
+from monitor.extract.lists.choice import choose_further_lists, choose_list, is_shown, score_groups
 from monitor.extract.lists.dates import find_row_dates
 from monitor.extract.lists.features import GroupFeatures, RowGroup
 from monitor.extract.lists.recipes import choose_by_examples, choose_by_recipe, learn_recipe
@@ -42,11 +42,11 @@ def find_lists(page: Outline, today: dt.date, hints: PageHints = NO_HINTS) -> Fo
     if hints.recipe is not None:
         chosen, fit = choose_by_recipe(page, hints.recipe, groups)
     elif hints.examples:
-        chosen = choose_by_examples(page, hints.examples, groups)
+        chosen = choose_by_examples(page, features.paths, hints.examples, groups)
         chosen = chosen or _measure_single_rows(page, features, hints.examples)
     is_taught = bool(chosen)
-    if not chosen and groups and is_shown(groups[0], hints.expected):
-        chosen = choose_further_lists(groups[0], groups)
+    if not chosen and groups and is_shown(page, groups, hints.expected):
+        chosen = choose_further_lists(choose_list(page, features.paths, groups), groups)
     candidates = _build_candidates(page, chosen, today)
     lists = [PageList(score=1.0 if is_taught else chosen[0].score, candidates=candidates)] if chosen else []
     is_sure = bool(lists) and lists[0].score >= SURE_LIST_SCORE and not hints.wants_others

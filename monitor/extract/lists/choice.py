@@ -1,21 +1,26 @@
 """Chooses among the groups of a page the list that it exists for, with a probability for each."""
 
-from collections.abc import Iterable, Sequence
+import math
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from statistics import mean
 
 from monitor.extract import trees
-from monitor.extract.html import Outline
+from monitor.extract.html import Anchor, Outline
 from monitor.extract.lists.features import GroupFeatures, RowGroup
-from monitor.extract.lists.grouping import group_links
+from monitor.extract.lists.grouping import LinkPaths, group_links
 from monitor.extract.lists.rows import build_rows
 from monitor.extract.marks import mark_places
 from monitor.page import ExpectedPage
+from monitor.urls import is_same_site
 
-_MIN_SCORES = {ExpectedPage.LIST: 0.02, ExpectedPage.ARTICLE: 0.5}
-"""What a list has to score, by what the caller expects of the page."""
+_MIN_SCORES = {ExpectedPage.LIST: 0.02, ExpectedPage.UNKNOWN: 0.03, ExpectedPage.ARTICLE: 0.5}
+"""What a list has to score, by what the caller expects of the page; of an unknown page, by trees of their own."""
 
-_MIN_PAGE_SCORE = 0.02
-"""What a page has to score as one with a list where the caller expects nothing."""
-
+_MIN_LINKS_SCORE = 0.5  # of links to other sites without a date
+_MAX_AWAY = 0.5
+_MAX_LIKELY = 3
+_UNDATED_LOSS, _SHAPE_WEIGHT = 0.1, 0.25
 _MIN_FURTHER_SCORE = 0.4
 _MIN_FURTHER_PART = 0.7  # of the first list's score
 _MAX_SHARED = 0.25
@@ -48,11 +53,70 @@ def score_groups(page: Outline, features: GroupFeatures) -> list[RowGroup]:
     return sorted(groups, key=lambda group: -group.score)
 
 
-def is_shown(group: RowGroup, expected: ExpectedPage) -> bool:
+def is_shown(page: Outline, groups: Sequence[RowGroup], expected: ExpectedPage) -> bool:
     """Whether a page's likeliest list is one: who knows nothing of the page asks trees that weigh articles more."""
-    if expected is ExpectedPage.UNKNOWN and group.score > 0:
-        return trees.load_scorer("list_pages").score_named([group.features])[0] >= _MIN_PAGE_SCORE
-    return expected in _MIN_SCORES and group.score >= _MIN_SCORES[expected]
+    first, least = groups[0], _MIN_SCORES[expected]
+    if _leads_away(page, first):
+        least = max(least, _MIN_LINKS_SCORE)
+    if first.score > 0 and expected is ExpectedPage.UNKNOWN:
+        scores = trees.load_scorer("list_pages").score_named(
+            [group.features for group in groups[:_MAX_LIKELY] if group.score > 0]
+        )
+        return max(scores) >= least
+    return first.score >= least
+
+
+def _leads_away(page: Outline, group: RowGroup) -> bool:
+    """Whether most rows lead to other sites and none has a date, as links to related bodies do."""
+    away = sum(not is_same_site(row.url, page.url) for row in group.rows)
+    return group.dated_share == 0 and away > _MAX_AWAY * len(group.rows)
+
+
+def choose_list(page: Outline, paths: LinkPaths, groups: Sequence[RowGroup]) -> RowGroup:
+    """Return the group that has the likeliest list as a whole and without strangers; the likeliest group is first."""
+    places = [(paths.classes[row.anchor.element.index], row.url) for row in groups[0].rows]
+    common = Counter(place for place, _ in places).most_common(1)[0][0]
+    url = next(url for place, url in places if place == common)
+    return choose_whole(page, paths, [group for group in groups if url in {row.url for row in group.rows}], {url})
+
+
+def choose_whole(page: Outline, paths: LinkPaths, groups: Sequence[RowGroup], urls: Collection[str]) -> RowGroup:
+    """Return of groups with some of these urls, the likeliest first, the one that best is all that is like them."""
+    chosen, most = groups[0], 0.0
+    for group in groups:
+        if group.score <= most:
+            break
+        kept_dates = 1 - _UNDATED_LOSS * (1 - group.features["dated"])
+        examples = [row.anchor for row in group.rows if row.url in urls]
+        rating = group.score * kept_dates * mean(_measure_wholeness(page, paths, group, link) for link in examples)
+        if rating > most:
+            chosen, most = group, rating
+    return chosen
+
+
+def _measure_wholeness(page: Outline, paths: LinkPaths, group: RowGroup, link: Anchor) -> float:
+    """Return how well a group agrees with the links that are like one of its own, from 0 to 1.
+
+    A list has links of one way, mostly with urls of one shape, and all that stand beside each other. Further links in
+    its records do not count.
+    """
+    urls = {row.url for row in group.rows}
+    inside = {
+        found.element.index
+        for row in group.rows
+        for found in page.list_links(row.element)
+        if paths.records[found.element.index] == paths.records[row.anchor.element.index]
+    }
+    classes, columns, beside, shape = (
+        {found.url for found in alike if found.url in urls or found.element.index not in inside}
+        for alike in paths.list_alike(page, link)
+    )
+    place = mean(_compare(urls, alike) for alike in (classes, columns, beside))
+    return place * math.pow(_compare(urls, shape), _SHAPE_WEIGHT) * math.sqrt(len(urls & beside) / len(beside))
+
+
+def _compare(mine: set[str], theirs: set[str]) -> float:
+    return 2 * len(mine & theirs) / (len(mine) + len(theirs))
 
 
 def choose_further_lists(first: RowGroup, groups: Sequence[RowGroup]) -> list[RowGroup]:

@@ -13,12 +13,11 @@ from urllib.parse import urlsplit
 from monitor.dates import has_day
 from monitor.extract.attachments import detect_document_type
 from monitor.extract.html import Anchor, Element, Outline, measure_text_weight
-from monitor.extract.lists.grouping import LinkPaths, get_url_shape
+from monitor.extract.lists.grouping import RECORD_TAGS, LinkPaths, get_url_shape
 from monitor.extract.lists.paging import is_pager_text
 from monitor.extract.lists.rows import ListRow
 
 _HEADING_TAGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "dt"})
-_RECORD_TAGS = frozenset({"tr", "li", "dl", "article"})
 _LANDMARK_TAGS = frozenset({"nav", "footer", "aside", "header", "menu", "select"})
 _LANDMARK_ROLES = frozenset({"navigation", "contentinfo", "complementary", "banner", "menu", "menubar", "search"})
 _RECORD_URL = re.compile(
@@ -160,7 +159,7 @@ class GroupFeatures:
             ),
             "distinct": len({row.anchor.text or self.page.get_text(row.element, 200) for row in rows}),
             "one_shape": _count_commonest([get_url_shape(row.url) for row in rows]),
-            "records": len({(node.closest(_RECORD_TAGS) or node).index for node in elements}),
+            "records": len({(node.closest(RECORD_TAGS) or node).index for node in elements}),
             "siblings": _count_commonest([element.parent.index if element.parent else 0 for element in elements]),
             "one_kind": _count_commonest([element.kind for element in elements]),
             "one_class": _count_commonest([element.css_class for element in elements]),

@@ -13,6 +13,7 @@ from monitor.extract.lists.paging import is_pager_text
 _ROW_STATE_WORDS = re.compile(
     r"\b(odd|even|first|last|active|current|cur|on|alt|alternate|new|hot|top|sticky|clearfix|cf)\b"
 )
+RECORD_TAGS = frozenset({"tr", "li", "dl", "article"})
 _DIGITS = re.compile(r"\d+")
 # A text that so many links of a group share describes none of them.
 _MIN_REPEATS = 3
@@ -104,11 +105,14 @@ class LinkPaths:
     def __init__(self, page: Outline) -> None:
         self.classes: dict[int, int] = {-1: 0}
         self.columns: dict[int, int] = {-1: 0}
+        self.records: dict[int, int] = {-1: -1}
         self.steps: dict[int, str] = {}
         self._numbers: dict[Hashable, int] = {}
+        self._alike: dict[Hashable, list[Anchor]] = defaultdict(list)
         for element in _list_with_ancestors([anchor.element for anchor in page.anchors]):
             above = element.parent.index if element.parent else -1
             index, tag = element.index, element.tag
+            self.records[index] = index if tag in RECORD_TAGS else self.records[above]
             step = f"cell{element.position}" if tag in ("td", "th") else tag
             self.steps[index] = class_step = f"{tag}.{normalize_class(element.css_class)}"
             self.classes[index] = self._get_number(("classes", self.classes[above], class_step))
@@ -116,6 +120,21 @@ class LinkPaths:
 
     def _get_number(self, name: Hashable) -> int:
         return self._numbers.setdefault(name, len(self._numbers) + 1)
+
+    def list_alike(self, page: Outline, link: Anchor) -> list[list[Anchor]]:
+        """Return the links that are like one: by tags and classes, by tags and columns, beside it, by their urls."""
+        if not self._alike:
+            for anchor in page.anchors:
+                for kind in self._list_kinds(anchor):
+                    self._alike[kind].append(anchor)
+        return [self._alike[kind] for kind in self._list_kinds(link)]
+
+    def _list_kinds(self, link: Anchor) -> list[Hashable]:
+        index = link.element.index
+        record = link.element.closest(RECORD_TAGS) or link.element
+        beside = record.parent.index if record.parent else 0
+        columns = self.columns[index]
+        return [("classes", self.classes[index]), columns, (beside, columns), get_url_shape(link.url)]
 
     def get_tail(self, element: Element) -> Hashable:
         """Return the last three steps of the path, with their classes."""

@@ -1,15 +1,15 @@
 """Learns what marks the rows of a chosen list, and finds them by it on a later page."""
 
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from difflib import SequenceMatcher
 from typing import TypeVar
 
 from monitor.extract.html import Element, Outline, collapse_whitespace
-from monitor.extract.lists.choice import choose_further_lists, join_parts
+from monitor.extract.lists.choice import choose_further_lists, choose_whole, join_parts
 from monitor.extract.lists.columns import list_headings
 from monitor.extract.lists.features import RowGroup
-from monitor.extract.lists.grouping import get_url_shape, normalize_class
+from monitor.extract.lists.grouping import LinkPaths, get_url_shape, normalize_class
 from monitor.extract.lists.rows import ListRow
 from monitor.recipe import MIN_RECIPE_FIT, ListRecipe
 from monitor.urls import url_key
@@ -25,7 +25,6 @@ _MAX_TEXTS_ABOVE = 6
 _Value = TypeVar("_Value", bound=Hashable)
 _MAX_COUNT_PART = 0.08
 _MAX_MIXED_PART = 0.1  # what it adds that as many rows stand at one place as when it was learned
-_MAX_STRANGER_LOSS = 0.33  # of the score of a group none of whose other rows is like the example
 _MIN_PART_FIT = 0.955
 """Parts of one list hardly differ; a list with another heading is a part where the page's own opinion says so too."""
 
@@ -89,44 +88,36 @@ def _count_alike(rows: Sequence[ListRow]) -> int:
     return max(Counter(_list_steps(row.anchor.element) for row in rows).values())
 
 
-def choose_by_examples(page: Outline, examples: Iterable[str], groups: Sequence[RowGroup]) -> list[RowGroup]:
+def choose_by_examples(
+    page: Outline, paths: LinkPaths, examples: Iterable[str], groups: Sequence[RowGroup]
+) -> list[RowGroup]:
     """Return the likeliest of the groups with the most of the example urls, with the list's other parts.
 
     Parts are the group of an example that stands apart, where its rows are of the same kind, and groups that the
-    recipe of these fits. Of the first, one whose rows are mostly unlike an example, in their way and their url, is only
-    taken where there is no other. Empty where no group has an example.
+    recipe of these fits. Empty where no group has an example.
     """
-    wanted = {url_key(url) for url in examples}
-    held = [(len(wanted & {url_key(row.url) for row in group.rows}), group) for group in groups]
-    most = max((count for count, _ in held), default=0)
+    keys = {url_key(url) for url in examples}
+    wanted = {anchor.url for anchor in page.anchors if url_key(anchor.url) in keys}
+
+    def choose(held: Sequence[RowGroup], urls: set[str]) -> RowGroup:
+        return choose_whole(page, paths, [group for group in held if len(group.rows) > 1] or held, urls)
+
+    counts = [len(wanted & {row.url for row in group.rows}) for group in groups]
+    most = max(counts, default=0)
     if not most:
         return []
-    first = max((group for count, group in held if count == most), key=lambda group: _rate_example_group(group, wanted))
-    rest = wanted - {url_key(row.url) for row in first.rows}
+    first = choose([group for group, count in zip(groups, counts, strict=True) if count == most], wanted)
+    rest = wanted - {row.url for row in first.rows}
     recipe = learn_recipe(page, [first])
     fits = [(measure_fit(page, recipe, group.rows), group) for group in groups]
     likely = choose_further_lists(first, groups)
     parts = [group for fit, group in fits if fit >= _MIN_LIKELY_PART_FIT and group in likely]
-    named = [
-        group for fit, group in fits if fit >= _MIN_NAMED_PART_FIT and rest & {url_key(row.url) for row in group.rows}
-    ]
+    named = [group for fit, group in fits if fit >= _MIN_NAMED_PART_FIT and rest & {row.url for row in group.rows}]
     if named:
-        parts.insert(0, max(named, key=lambda group: _rate_example_group(group, rest)))
+        parts.insert(0, choose(named, rest))
     chosen = join_parts([first], parts)
     recipe = learn_recipe(page, chosen)
     return join_parts(chosen, (group for group in groups if measure_fit(page, recipe, group.rows) >= _MIN_PART_FIT))
-
-
-def _rate_example_group(group: RowGroup, wanted: Collection[str]) -> tuple[bool, bool, float]:
-    """Return whether it has several rows, mostly like the examples, and its score, less where few are like it."""
-    paths = [_list_steps(row.anchor.element) for row in group.rows]
-    shapes = [_split_url(row.url) for row in group.rows]
-    path, shape = _find_common(paths), _find_common(shapes)
-    mine = [place for place, row in enumerate(group.rows) if url_key(row.url) in wanted]
-    is_alike = all(paths[place] == path or shapes[place] == shape for place in mine)
-    alike = paths.count(paths[mine[0]]) + shapes.count(shapes[mine[0]])
-    share = alike / (2 * len(group.rows))
-    return len(group.rows) > 1, is_alike, group.score * (1 - _MAX_STRANGER_LOSS * (1 - share))
 
 
 def _find_common(values: Iterable[_Value]) -> _Value:

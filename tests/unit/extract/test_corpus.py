@@ -42,15 +42,7 @@ def seen(name: str) -> tuple[Page, dict]:
     return page, gold
 
 
-EXACT_LISTS = [
-    pytest.param(name, marks=pytest.mark.xfail(strict=True, reason="three links of a box are taken for a part of it"))
-    if name == "ge-163roll"
-    else name
-    for name in DATED_LISTS
-]
-
-
-@pytest.mark.parametrize("name", EXACT_LISTS)
+@pytest.mark.parametrize("name", DATED_LISTS)
 def test_every_item_of_a_real_list_is_seen_with_its_date_and_nothing_else(name: str) -> None:
     page, gold = seen(name)
     wanted = {folded(item["url"]): item["date"] for item in gold["items"]}
