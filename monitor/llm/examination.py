@@ -20,7 +20,7 @@ from monitor.llm.dialect import Dialect
 from monitor.llm.providers.model_table import find_model
 from monitor.vocabulary import Phase
 
-SAMPLE_SWEEP_TOKENS = (49_000, 7_300)
+SAMPLE_SWEEP_TOKENS = (55_000, 8_100)
 """The prompt and completion tokens of a sweep of the sample ministry, without thoughts; a test measures them."""
 
 _PLAIN = "Say in two sentences what a public consultation of a ministry is."

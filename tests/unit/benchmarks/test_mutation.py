@@ -8,7 +8,7 @@ from monitor.extract.lists import candidates
 from monitor.extract.lists.candidates import find_lists
 
 ROOM = Path("monitor/extract/lists")
-CHOICE = "groups and groups[0].score >= MIN_SCORES[expected]"
+CHOICE = "not chosen and groups and is_shown(page, groups, hints.expected)"
 
 
 def test_every_if_and_every_filter_of_a_module_is_a_condition() -> None:
