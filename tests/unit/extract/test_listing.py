@@ -9,7 +9,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from monitor.extract.html import build_outline
 from monitor.extract.lists.candidates import find_lists
-from monitor.page import Candidate
+from monitor.page import Candidate, ExpectedPage, PageHints
 from monitor.vocabulary import DateSource
 
 TODAY = dt.date(2026, 11, 21)
@@ -105,6 +105,39 @@ def test_a_link_to_another_registrant_is_marked_as_a_repost() -> None:
         False,
         False,
     ]
+
+
+@pytest.mark.parametrize("host", ["http://localhost:8080", "https://www.other.com"])
+@pytest.mark.parametrize("place", [1, 3, 6])
+def test_a_row_of_the_list_that_leads_to_another_host_is_not_lost(place: int, host: str) -> None:
+    body = rows('<li><a href="/zcjd/content/8021{i}.html">{title}</a></li>')
+    body = f"<ul>{body}</ul>".replace(f'"/zcjd/content/8021{place}', f'"{host}/zcjd/content/8021{place}')
+    assert [candidate.title for candidate in candidates(body)] == TITLES
+
+
+@pytest.mark.parametrize("second", ['<a href="/files/{i}.docx">DOC</a>', '<a href="/votes/{i}">表决</a>'])
+def test_a_second_link_in_each_row_is_no_row(second: str) -> None:
+    body = rows(f'<tr><td>{{title}}</td><td>{{day}}</td><td><a href="/files/{{i}}.pdf">PDF</a> {second}</td></tr>')
+    assert [candidate.url for candidate in candidates(f"<table>{body}</table>")] == [
+        f"https://www.sample.gov.cn/files/{i}.pdf" for i in range(1, 7)
+    ]
+
+
+RELATED_SITES = {
+    "a footer": "".join(f'<a href="https://www.body{i}.example.org/">友情机构第{i}家</a> | ' for i in range(5)),
+    "a list": "<ul>"
+    + "".join(f'<li><a href="https://b{i}.example.net/press">Press {i}</a></li>' for i in range(6))
+    + "</ul>",
+}
+
+
+@pytest.mark.parametrize("markup", RELATED_SITES)
+def test_links_to_other_sites_without_dates_are_offered_but_no_list(markup: str) -> None:
+    html = f"<html><body>{NAVIGATION}<p>本栏目暂无内容。</p><div>{RELATED_SITES[markup]}</div></body></html>"
+    hints = PageHints(expected=ExpectedPage.LIST)
+    found = find_lists(build_outline(LexborHTMLParser(html), URL), TODAY, hints)
+    assert found.candidates == []
+    assert found.lists
 
 
 def test_a_row_with_a_page_and_its_document_is_one_candidate_of_the_page() -> None:
