@@ -7,7 +7,7 @@ bears an answer, it says that and nothing else.
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from pydantic import BaseModel, Field
 
@@ -141,7 +141,7 @@ class FollowUpNode(SummaryNode):
     name = "follow_up"
 
     async def run(self, given: SummaryNodeInput) -> ParagraphSummary:
-        """Return the answer; an empty one where the results bear none. No extracts replace one that they do not bear."""
+        """Return the answer, an empty one where the results bear none: no extracts take its place."""
         out = await super().run(given)
         return (
             out.model_copy(update={"text": "", "fallback": None}) if out.fallback == self.unsupported_failure else out
@@ -222,6 +222,7 @@ class FollowUpAgent(SearchAgent):
     about: ReportContext
 
     async def run_paragraph(self, state: State, order: int) -> ParagraphState:
+        del order  # there is one
         mine = await self.deps.notebook.load_state() or state.model_copy(deep=True)
         researcher = FollowUpResearcher(agent=self, state=mine)
         await researcher.answer()

@@ -16,6 +16,7 @@ from monitor.i18n.message import Message
 from monitor.isolation.pool import IsolatedWorkFailed
 from monitor.llm.chat import OnToken
 from monitor.research.dependencies import LONG_WORK, EventSink, ProgressReporter, ResearchDependencies
+from monitor.research.document import SECTION_BY_RULE
 from monitor.research.findings import NoteBasis, ResearchFindings, load_record_texts, renumber_all_citations
 from monitor.research.formatting import PlannedSection, ReportFormattingNode, ReportNodeInput
 from monitor.research.modeling import ModelingNode, ModelingNodeInput, ModelingResult
@@ -139,7 +140,7 @@ class ReportAgent:
             ReportMetadata,
             report,
             began_s,
-            warnings=[Message.of("research.section_by_rule", title=title) for title in report.by_rule],
+            warnings=[Message.of(SECTION_BY_RULE, title=title) for title in report.by_rule],
             streamed=on_token is not None,
             planned=len(given.sections),
             statements=report.statements,

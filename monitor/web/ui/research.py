@@ -19,6 +19,7 @@ from monitor.exports.registry import REPORT_FORMATS
 from monitor.i18n.catalogue import get_words
 from monitor.i18n.message import Message
 from monitor.research.appendix import draw_blueprint, translate_relationship_type
+from monitor.research.document import SECTION_BY_RULE, find_gaps
 from monitor.research.node import NO_MODEL_FAILURE
 from monitor.research.shapes import ModelBlueprint, PlanParagraph, ResearchNote, ResearchOptions, SearchConfig, StepType
 from monitor.research.state import ParagraphState, SearchRound, State
@@ -43,7 +44,7 @@ Cursor = Annotated[str, Query(max_length=400)]
 QuoteIndex = Annotated[int, Query(ge=0, le=2**31 - 1)]
 
 _ACTION_PATTERN = re.compile(r"(up|down|remove)-(\d{1,3})")
-_SECTION_BY_RULE, _IN_PARAGRAPH = "research.section_by_rule", "research.paragraph_problem"
+_IN_PARAGRAPH, _NOTHING_FOUND = "research.paragraph_problem", "research.nothing_found"
 
 router = APIRouter(prefix="/research")
 
@@ -194,6 +195,7 @@ async def _load_context(app: App, renderer: PageRenderer, principal: Principal, 
         "remarks": await app.research.list_remarks(task_id, by=principal),
         "is_own": principal.is_editor and row.asked_by == principal.owner,
         "warnings": list_warnings(view),
+        "gaps": find_gaps(view.report, renderer.language) if view.report else None,
         "why": list_reasons,
         "words": {**words, "end": list_source_headings()},
         "formats": REPORT_FORMATS,
@@ -408,12 +410,16 @@ def _get_current_node(status: ResearchStatus, paragraph: ParagraphState) -> str:
 
 
 def list_warnings(view: ResearchView) -> list[Message]:
-    """Return the warnings about the whole; those about a paragraph's searches stand beside these."""
+    """Return the warnings about the whole; those about a paragraph's searches stand beside these.
+
+    Of a report, the sections without an answer are named apart (`find_gaps`).
+    """
     count = len(view.plan.metadata.paragraphs) if view.plan else 0
-    by_rule = [warning.args["title"] for warning in view.warnings if warning.code == _SECTION_BY_RULE]
-    whole = [warning for warning in view.warnings if warning.code not in (_SECTION_BY_RULE, _IN_PARAGRAPH)]
+    by_rule = [warning.args["title"] for warning in view.warnings if warning.code == SECTION_BY_RULE]
+    said = (SECTION_BY_RULE, _IN_PARAGRAPH, *([_NOTHING_FOUND] if view.report else []))
+    whole = [warning for warning in view.warnings if warning.code not in said]
     # Where all sections were written by rule, the report says so itself.
-    return [*whole, Message(_SECTION_BY_RULE, {"title": by_rule})] if 0 < len(by_rule) < count else whole
+    return [*whole, Message(SECTION_BY_RULE, {"title": by_rule})] if 0 < len(by_rule) < count else whole
 
 
 def build_plan_form(state: State | None) -> PlanForm:
