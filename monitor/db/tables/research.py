@@ -38,8 +38,8 @@ class Research(SQLModel, table=True):
     """One research. `config` and `options` are what was asked beside the question, in the seed's names.
 
     `attempt` counts how often it was queued. `outputs` holds the results of the finished steps by their type, `state`
-    the plan with its title. `asked_by` is the person who asked, or the program where no person did. A follow-up question
-    is a research too: `parent_id` is the one whose report it is about, which says who may read both.
+    the plan with its title. `asked_by` is the person who asked, or the program where no person did. A
+    follow-up question is a research too: `parent_id` is the one whose report it is about, which says who may read both.
     """
 
     id: str = Field(primary_key=True, max_length=64)
