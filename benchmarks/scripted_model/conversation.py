@@ -36,6 +36,7 @@ class PromptTask(StrEnum):
     REFLECTION = "reflection"
     FIRST_SUMMARY = "first_summary"
     REFLECTION_SUMMARY = "reflection_summary"
+    FOLLOW_UP = "follow_up"
     BLUEPRINT = "blueprint"
     REPORT = "report"
     REWRITE = "rewrite"
@@ -47,6 +48,7 @@ RESEARCH_FENCES = (
     (PromptTask.REPORT, {"OUTLINE"}),
     (PromptTask.REFLECTION_SUMMARY, {"PARAGRAPH", "STATE", "RESULTS"}),
     (PromptTask.FIRST_SUMMARY, {"PARAGRAPH", "RESULTS"}),
+    (PromptTask.FOLLOW_UP, {"REPORT", "RESULTS"}),
     (PromptTask.REFLECTION, {"PARAGRAPH", "STATE"}),
     (PromptTask.FIRST_SEARCH, {"PARAGRAPH"}),
     (PromptTask.BLUEPRINT, {"NOTES"}),

@@ -82,12 +82,21 @@ def build_research_answer(conversation: Conversation, *, tool: str | None = None
             known = CITATION_PATTERN.sub("", fences["STATE"])
             new = [fact for fact in select_facts(fences) if fact.text not in known][:3]
             return dump_json(_build_summary("updated_paragraph_latest_state", new, before=fences["STATE"].strip()))
+        case PromptTask.FOLLOW_UP:
+            return dump_json(_build_summary("answer", select_answers(fences)))
         case PromptTask.BLUEPRINT:
             return dump_json(build_blueprint(fences))
         case PromptTask.REPORT:
             return write_report(fences)
         case _:
             return dump_json(rewrite_sentences(fences))
+
+
+def select_answers(fences: dict[str, str]) -> list[CitedFact]:
+    """The sentences that have most of the words that a question has beyond the report's; none, where none has half."""
+    wanted = _split_words(fences["QUESTION"]) - _split_words(fences["REPORT"])
+    facts = select_facts({**fences, "PARAGRAPH": fences["QUESTION"]}, max_facts=100, max_facts_of_result=100)
+    return [fact for fact in facts if wanted and 2 * len(wanted & _split_words(fact.text)) >= len(wanted)][:3]
 
 
 def plan_paragraphs(question: str, prompt: str) -> list[dict[str, str]]:
@@ -122,7 +131,7 @@ def choose_search(fences: dict[str, str], tool: str | None) -> dict[str, str]:
     return {"search_query": query, "search_tool": chosen, "reasoning": reasoning, **dates}
 
 
-def select_facts(fences: dict[str, str], *, max_facts: int = 6) -> list[CitedFact]:
+def select_facts(fences: dict[str, str], *, max_facts: int = 6, max_facts_of_result: int = 2) -> list[CitedFact]:
     """Two sentences at most of each result, on the paragraph and with figures; which of equals, its title decides."""
     title = fences["PARAGRAPH"].splitlines()[0]
     wanted = _split_words(title) - _split_words(extract_subject(fences["QUESTION"]))
@@ -141,7 +150,9 @@ def select_facts(fences: dict[str, str], *, max_facts: int = 6) -> list[CitedFac
             [*sentences[at:], *sentences[:at]],
             key=lambda one: -len(wanted & _split_words(one)) - 2 * min(len(_QUANTITY.findall(one)), 2),
         )
-        found += [(place, CitedFact(entry, int(head.group(1)))) for place, entry in enumerate(ranked[:2])]
+        found += [
+            (place, CitedFact(entry, int(head.group(1)))) for place, entry in enumerate(ranked[:max_facts_of_result])
+        ]
     known: dict[str, CitedFact] = {}
     for _, fact in sorted(found, key=lambda one: one[0]):
         known.setdefault(fact.text, fact)
@@ -284,6 +295,7 @@ _INVENTED_QUOTE = {
 SUMMARY_FIELDS = {
     PromptTask.FIRST_SUMMARY: "paragraph_latest_state",
     PromptTask.REFLECTION_SUMMARY: "updated_paragraph_latest_state",
+    PromptTask.FOLLOW_UP: "answer",
 }
 _LINK_LINE = re.compile(r"^(?!\[\d+\] ).*https?://.*$", re.MULTILINE)  # a line of a page that names an address
 _INVISIBLE_CHARACTERS = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]")

@@ -44,6 +44,9 @@ def research(
     resume: Annotated[
         str | None, typer.Option("--resume", metavar="TASK_ID", help="Go on with one that failed or was cancelled.")
     ] = None,
+    about: Annotated[
+        str | None, typer.Option("--about", metavar="TASK_ID", help="Ask this about the report of a research.")
+    ] = None,
     events: Annotated[
         bool, typer.Option("--events", help="Print what it tells while it goes, a JSON object a line.")
     ] = False,
@@ -55,12 +58,20 @@ def research(
     terminal = get_terminal()
     if (query is None) == (resume is None):
         raise UsageError("research.query_or_resume")
+    if about is not None and resume is not None:
+        raise UsageError("research.about_or_resume")
     if events and as_json:
         raise UsageError("research.json_or_events")
     if out is not None and _get_format(out) not in _FORMATS:
         raise UsageError("research.no_format", path=out, formats=[f".{name}" for name in _FORMATS])
     command = _ResearchCommand(
-        terminal=terminal, query=query, resume=resume, out=out, prints_events=events, is_quiet=events or as_json
+        terminal=terminal,
+        query=query,
+        about=about,
+        resume=resume,
+        out=out,
+        prints_events=events,
+        is_quiet=events or as_json,
     )
     try:
         view = terminal.act(command.run)
@@ -93,6 +104,7 @@ def _print_result(
 class _ResearchCommand:
     terminal: Terminal
     query: str | None
+    about: str | None
     resume: str | None
     out: Path | None
     prints_events: bool
@@ -123,12 +135,21 @@ class _ResearchCommand:
             else:
                 await service.resume_in_process(self.resume, **following)
             return self.resume
+        if self.about is not None:
+            return await self._ask(service, self.about, following)
         query, config, options = self.query or "", SearchConfig(), ResearchOptions()
         if await service.has_worker():
             task_id = await service.enqueue(query, config=config, options=options, by=by)
             await service.wait_for(task_id, **following)
             return task_id
         return await service.run_in_process(query, config=config, options=options, **following)
+
+    async def _ask(self, service: "ResearchService", about: str, following: dict[str, Any]) -> str:
+        if not await service.has_worker():
+            return await service.ask_in_process(about, self.query or "", **following)
+        task_id = await service.ask(about, self.query or "", by=following["by"])
+        await service.wait_for(task_id, **following)
+        return task_id
 
     def _request_stop(self) -> None:
         self.is_interrupted = True

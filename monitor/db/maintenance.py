@@ -160,7 +160,10 @@ def _clear_tables(into: Connection, address: DatabaseAddress, *, is_replacing: b
 
 def _copy_table(table: Table, out_of: Connection, into: Connection) -> int:
     copied = 0
-    rows = out_of.execution_options(yield_per=BATCH_SIZE).execute(select(table)).mappings()
+    refers_to_itself = any(key.column.table is table for key in table.foreign_keys)
+    # A follow-up's id begins with that of its research, which is therefore copied first.
+    query = select(table).order_by(*table.primary_key) if refers_to_itself else select(table)
+    rows = out_of.execution_options(yield_per=BATCH_SIZE).execute(query).mappings()
     for batch in rows.partitions():
         into.execute(insert(table), [dict(row) for row in batch])
         copied += len(batch)

@@ -4,6 +4,7 @@ import datetime as dt
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 
 from monitor.exports.document import Block, Document, Facts, Figure, Heading, Listing, Paragraph, Span, Table
@@ -13,6 +14,7 @@ from monitor.research.findings import NoteBasis
 from monitor.research.shapes import ModelBlueprint, ReportScore, ResearchReport
 from monitor.research.sheet import normalize_letters
 
+SECTION_BY_RULE = "research.section_by_rule"
 _WORDS = "report_document"
 _CITATION = re.compile(r"\[(\d{1,4})\]")
 _CITATIONS_AT_END = re.compile(r"((?:\[\d{1,4}\])+)\s*$")
@@ -39,7 +41,8 @@ def build_report_document(
     heading = f"## {get_word(language, APPENDIX_WORDS, 'sources')}"
     body_lines = lines[1 : lines.index(heading)] if heading in lines else lines[1:]
     links = [citation_url(source.note_index) or source.url for source in report.sources]
-    blocks: list[Block] = [Facts(facts=facts)] if (facts := _list_score_facts(score, words)) else []
+    blocks: list[Block] = list(_build_gap_blocks(report, language))
+    blocks.extend([Facts(facts=facts)] if (facts := _list_score_facts(score, words)) else [])
     blocks.extend(
         parse_report_blocks("\n".join(body_lines), lambda number: links[number - 1] if number <= len(links) else None)
     )
@@ -59,6 +62,35 @@ def build_report_document(
         contents=words["contents"],
         written_at=written_at,
     )
+
+
+@dataclass(frozen=True)
+class ReportGaps:
+    """What a reader is told before the report: how much of the plan is missing, and of each such section why."""
+
+    heading: str
+    points: list[str]
+
+
+def find_gaps(report: ResearchReport, language: str) -> ReportGaps | None:
+    """Return the planned sections of which nothing is said, in the words of a language; None where there are none."""
+    metadata = report.metadata
+    if not metadata.unanswered:
+        return None
+    words = get_words(language, "report_gap")
+    heading = words["heading"].format(count=len(metadata.unanswered), planned=metadata.planned)
+    points = [words["point"].format(title=gap.title, reason=words[gap.reason]) for gap in metadata.unanswered]
+    return ReportGaps(heading, points)
+
+
+def _build_gap_blocks(report: ResearchReport, language: str) -> Iterator[Block]:
+    if gaps := find_gaps(report, language):
+        yield Paragraph(spans=[Span(text=gaps.heading)], tone="warning")
+        yield Listing(points=[[Span(text=point)] for point in gaps.points])
+    by_rule = [warning.args["title"] for warning in report.metadata.warnings if warning.code == SECTION_BY_RULE]
+    if by_rule:
+        titles = get_word(language, "report_gap", "by_rule").format(titles="; ".join(map(str, by_rule)))
+        yield Paragraph(spans=[Span(text=titles)], tone="warning")
 
 
 def parse_report_blocks(markdown: str, link: Callable[[int], str | None]) -> list[Block]:

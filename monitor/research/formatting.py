@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import ClassVar
 
 from pydantic import Field
 
@@ -87,6 +88,7 @@ class FormattedReport(NodeResult):
 class ReportFormattingNode(Node[ReportNodeInput, FormattedReport]):
     """Writes the report and streams it, each sentence as soon as it was found to stand."""
 
+    unanswered_words: ClassVar[str] = "report_unanswered"
     report_progress: ProgressReporter = ignore_progress
     on_token: OnToken | None = None
 
@@ -97,15 +99,10 @@ class ReportFormattingNode(Node[ReportNodeInput, FormattedReport]):
     async def run(self, given: ReportNodeInput) -> FormattedReport:
         self.validate_input(given)
         report = FormattedReport()
-        judge = ReportJudge(self._build_setup(given), self.deps.workers)
-        sheet = ReportWriter(self.on_token, partial(self._report_source, given.bases), self._words["see"])
-        editor = DraftEditor(judge, sheet, unchecked_mark=self._words["unchecked"])
-        if self.deps.model is not None:
-            editor.rewrite = partial(self._rewrite, given.notes, report)
-            editor.review = partial(review_verdicts, self.deps, place="report")
-        fault = await judge.find_heading_fault(given.title)
-        await sheet.write_title(self._words["title"] if fault else given.title)
-        await self._write_sections(given, editor, sheet, report)
+        editor = self.create_editor(given, report)
+        fault = await editor.judge.find_heading_fault(given.title)
+        await editor.writer.write_title(self._words["title"] if fault else given.title)
+        await self._write_sections(given, editor, editor.writer, report)
         await editor.add_assessment(self._words["assessment"], self._words["assessment_notice"])
         report.disagreements = await self._find_disagreements(given.notes)
         appendix = Appendix(editor, language=self.deps.language)
@@ -113,13 +110,27 @@ class ReportFormattingNode(Node[ReportNodeInput, FormattedReport]):
         await appendix.write_disagreements(report.disagreements)
         await appendix.write_timeline()
         await appendix.write_sources(given.bases)
+        return await self.finish(given, editor, report)
+
+    def create_editor(self, given: ReportNodeInput, report: FormattedReport) -> DraftEditor:
+        judge = ReportJudge(self._build_setup(given), self.deps.workers)
+        sheet = ReportWriter(self.on_token, partial(self._report_source, given.bases), self._words["see"])
+        editor = DraftEditor(judge, sheet, unchecked_mark=self._words["unchecked"])
+        if self.deps.model is not None:
+            editor.rewrite = partial(self._rewrite, given.notes, report)
+            editor.review = partial(review_verdicts, self.deps, place="report")
+        return editor
+
+    async def finish(self, given: ReportNodeInput, editor: DraftEditor, report: FormattedReport) -> FormattedReport:
+        """Return the report with all that was written into its editor."""
+        sheet = editor.writer
         await sheet.close()
         report.markdown, report.outline, report.statements = sheet.markdown, sheet.build_outline(), editor.statements
         for number in sheet.cited_notes:
             basis = given.bases[number - 1]
             report.sources.append(ReportSource(title=basis.title, url=basis.url, note_index=number - 1))
         report.refused = dict(+editor.refused)
-        report.fallback = judge.problem or report.fallback
+        report.fallback = editor.judge.problem or report.fallback
         return report
 
     async def _find_disagreements(self, notes: Sequence[ResearchNote]) -> list[Disagreement]:
@@ -196,20 +207,24 @@ class ReportFormattingNode(Node[ReportNodeInput, FormattedReport]):
                 await self._write_unanswered(section, editor, report)
 
     async def _write_unanswered(self, section: PlannedSection, editor: DraftEditor, report: FormattedReport) -> None:
-        """Write of a planned section that nothing is said, what was searched for it, and why.
+        reason = await self.describe_unanswered(section, editor, report)
+        fault = await editor.judge.find_heading_fault(section.title)
+        editor.writer.queue_heading(2, self._words["finding"] if fault else section.title)
+        await editor.writer.write_blockquote(reason)
+
+    async def describe_unanswered(self, section: PlannedSection, editor: DraftEditor, report: FormattedReport) -> str:
+        """Note that nothing is said of a planned section; return why, and what was searched for it.
 
         A query with a figure that neither the question nor a note has is not shown: it would read as a finding.
         """
-        words = get_words(self.deps.language, "report_unanswered")
+        words = get_words(self.deps.language, self.unanswered_words)
         report.unanswered.append(
             UnansweredSection(title=section.title, queries=list(section.queries), reason=section.reason)
         )
         queries = [query for query in section.queries if not await editor.judge.find_heading_fault(query)]
-        fault = await editor.judge.find_heading_fault(section.title)
-        editor.writer.queue_heading(2, self._words["finding"] if fault else section.title)
         searched = self._words["and"].join(words["query"].format(query=escape_markdown(query)) for query in queries)
         parts = [words[section.reason], words["searched"].format(queries=searched) if searched else ""]
-        await editor.writer.write_blockquote((" " if self.deps.language == "en" else "").join(filter(None, parts)))
+        return (" " if self.deps.language == "en" else "").join(filter(None, parts))
 
     async def _draft_report(self, given: ReportNodeInput, editor: DraftEditor, report: FormattedReport) -> NodeAnswer:
         """Edit the model's answer while it comes, in a task of its own: the editor may ask the model itself."""

@@ -12,6 +12,7 @@ from monitor.research.prompts import (
     CORRECTION,
     EMPTY_STATE,
     FAULT_TEXTS,
+    FOLLOW_UP_USER,
     MATERIAL_NOTICE,
     MODELING_RETRY,
     MODELING_SYSTEM,
@@ -99,6 +100,14 @@ class PromptBuilder:
         )
         user = REFLECTION_SUMMARY_USER if state else SUMMARY_USER
         return self._build_messages(SUMMARY_SYSTEM, user, material=material)
+
+    def build_follow_up_messages(
+        self, question: str, about: str, exchanges: Sequence[tuple[str, str]], results: Sequence[str]
+    ) -> list[ChatMessage]:
+        """Ask for the answer to a question about a report; `exchanges` are earlier questions with their answers."""
+        talk = [f"{mark}: {text}" for exchange in exchanges for mark, text in zip("QA", exchange, strict=True)]
+        material = _fence_blocks(QUESTION=[question], REPORT=[about], TALK=talk or None, RESULTS=results)
+        return self._build_messages(SUMMARY_SYSTEM, FOLLOW_UP_USER, material=material)
 
     def build_correction_message(self, refused: Mapping[str, int], reasons: Sequence[Message] = ()) -> ChatMessage:
         """Ask for a paragraph's text once more, saying what was wrong with its sentences."""

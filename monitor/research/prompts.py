@@ -180,6 +180,37 @@ as it writes them, nothing calculated; date and address in the head of a result 
     required="material",
 )
 
+FOLLOW_UP_USER = define_prompt(
+    "research.follow_up.user",
+    zh="""REPORT 是一份已完成的研究报告所回答的问题，TALK 是读者就它问过的问题和得到的回答。\
+请只根据 RESULTS 里的网页回答 QUESTION，一般不超过 200 字。
+
+要求：
+1. 直接回答所问，一句只说一件事，并在句号之前用方括号注明依据的结果编号，例如：……自明年起施行[2]。
+2. 只写所注结果的正文里有的内容；数字、日期、文号以及书名号和引号里的名称照抄正文，不自行计算；\
+标题行里的日期和网址不作依据；
+3. RESULTS 只能回答一部分，就只答这一部分；完全不能回答，answer 写空字符串，不凭常识或推测作答；
+4. 只输出 JSON 对象，形如 {"answer": "……[2]。", "quotes": [{"result": 2, "quote": "从该结果正文逐字摘出的原句"}]}，\
+quotes 每个结果最多两条，不要写别的。
+
+{material}""",
+    en="""REPORT is the question that a finished research report answers, TALK what a reader asked about it and was \
+told. Answer QUESTION from the pages in RESULTS alone, in about 100 words at most.
+
+Rules:
+1. Answer what is asked. Every sentence makes one point, and names the results that it rests on in square brackets \
+before its full stop, as: ... from next year [2].
+2. Only what the text of the named results says; figures, dates, document numbers and names in quotation marks exactly \
+as it writes them, nothing calculated; date and address in the head of a result bear nothing.
+3. Where RESULTS answer a part of the question, answer that part; where they answer none of it, "answer" is an empty \
+string. Never answer from general knowledge or by guessing.
+4. Answer in English with a JSON object alone, as {"answer": "... [2].", "quotes": [{"result": 2, "quote": "a sentence \
+copied letter by letter from that result"}]}, at most two quotes a result.
+
+{material}""",
+    required="material",
+)
+
 CORRECTION = {
     "zh": "你的回答里没有一句能用：{fault}。请重写：每一句都注明结果编号，"
     "数字、日期和名称照抄该结果的正文，按要求的 JSON 格式输出。",
@@ -337,6 +368,7 @@ RESEARCH_PROMPTS: tuple[Prompt, ...] = (
     *SUMMARY_SYSTEM.values(),
     *SUMMARY_USER.values(),
     *REFLECTION_SUMMARY_USER.values(),
+    *FOLLOW_UP_USER.values(),
     *MODELING_SYSTEM.values(),
     *MODELING_USER.values(),
     *REPORT_SYSTEM.values(),

@@ -29,6 +29,8 @@ LAST_DAY = "search_news_last_24_hours"
 LAST_WEEK = "search_news_last_week"
 IMAGES = "search_images_for_news"
 BY_DATE = "search_news_by_date"
+KEPT_EVIDENCE = "kept_evidence"
+"""Stands for a tool in the round that has the pages of a report, and searches for nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)

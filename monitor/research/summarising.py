@@ -262,7 +262,7 @@ def _is_tellable(text: str) -> bool:
 MAX_RESULTS_CHARS = 24_000
 """How much of all results together a prompt shows."""
 
-_TEXT_KEYS = ("updated_paragraph_latest_state", "paragraph_latest_state")
+_TEXT_KEYS = ("updated_paragraph_latest_state", "paragraph_latest_state", "answer")
 _MIN_REPEATED_SHARE = 0.5
 _NUMBERED_HEAD = re.compile(r"^[\[［【](\d+)[\]］】]")
 
@@ -299,7 +299,7 @@ class ParagraphSummary(NodeResult):
         return bool(self.text)
 
 
-class _SummaryNode(
+class SummaryNode(
     PromptNode[SummaryNodeInput, ParagraphSummary], StateMutationNode[SummaryNodeInput, ParagraphSummary]
 ):
     name: ClassVar[str]
@@ -313,7 +313,7 @@ class _SummaryNode(
             given.question,
             paragraph.title,
             paragraph.content,
-            _format_results(given, chars),
+            format_results(given, chars),
             state=paragraph.research.latest_summary,
             remark=given.remark,
         )
@@ -391,13 +391,13 @@ class _SummaryNode(
         return text
 
 
-class FirstSummaryNode(_SummaryNode):
+class FirstSummaryNode(SummaryNode):
     """Writes a paragraph from its first results; by rule, sentences of theirs word for word."""
 
     name = "first_summary"
 
 
-class ReflectionSummaryNode(_SummaryNode):
+class ReflectionSummaryNode(SummaryNode):
     """Revises a paragraph with what was found since; by rule, further sentences of the results.
 
     Earlier sentences that the revision leaves out stand in front, unless a person's remark may have them left out.
@@ -444,7 +444,7 @@ def escape_page_lines(text: str) -> list[str]:
     return [_NUMBERED_HEAD.sub(r"(\1)", line.strip()) for line in text.splitlines()]
 
 
-def _format_results(given: SummaryNodeInput, chars: int) -> list[str]:
+def format_results(given: SummaryNodeInput, chars: int) -> list[str]:
     """Return the shown results: a head with title, url, date and engine, then the text, cut fairly to so many chars."""
     entries = given.entries
     shares = allocate_chars([len(entries[place].content) for place in given.shown], chars)

@@ -7,7 +7,7 @@ research that was killed goes on at the last finished paragraph, and within one 
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from monitor.db.tables.research import ResearchStatus
 from monitor.errors import MonitorError, RunCancelled
@@ -16,12 +16,13 @@ from monitor.i18n.message import Message
 from monitor.isolation.pool import IsolatedWorkFailed
 from monitor.llm.chat import OnToken
 from monitor.research.dependencies import LONG_WORK, EventSink, ProgressReporter, ResearchDependencies
+from monitor.research.document import SECTION_BY_RULE
 from monitor.research.findings import NoteBasis, ResearchFindings, load_record_texts, renumber_all_citations
 from monitor.research.formatting import PlannedSection, ReportFormattingNode, ReportNodeInput
 from monitor.research.modeling import ModelingNode, ModelingNodeInput, ModelingResult
 from monitor.research.node import NodeResult
 from monitor.research.scoring import score_report
-from monitor.research.search_agent import SearchAgent, build_paragraph_step_name
+from monitor.research.search_agent import RunOnce, SearchAgent, build_paragraph_step_name
 from monitor.research.shapes import (
     AgentOutput,
     BlueprintMetadata,
@@ -122,6 +123,7 @@ class ModelingAgent:
 class ReportAgent:
     """Writes the report; `bases` stand in the notes' order."""
 
+    node: ClassVar[type[ReportFormattingNode]] = ReportFormattingNode
     deps: ResearchDependencies
     report_progress: ProgressReporter
     bases: Sequence[NoteBasis]
@@ -133,12 +135,12 @@ class ReportAgent:
         del options  # they chose the model before this agent was made
         began_s = time.perf_counter()
         given = await self._build_input(query, context)
-        report = await ReportFormattingNode(self.deps, self.report_progress, on_token).run(given)
+        report = await self.node(self.deps, self.report_progress, on_token).run(given)
         metadata = build_step_metadata(
             ReportMetadata,
             report,
             began_s,
-            warnings=[Message.of("research.section_by_rule", title=title) for title in report.by_rule],
+            warnings=[Message.of(SECTION_BY_RULE, title=title) for title in report.by_rule],
             streamed=on_token is not None,
             planned=len(given.sections),
             statements=report.statements,
@@ -184,7 +186,7 @@ def _build_section(paragraph: ParagraphState, text: str) -> PlannedSection:
     is_readable = any(entry.content for entry in research.search_history)
     reason = "no_statements" if is_readable else "no_pages" if research.search_history else "no_results"
     queries = dict.fromkeys(search_round.search_query for search_round in research.rounds)
-    return PlannedSection(paragraph.title, text, tuple(queries), reason)
+    return PlannedSection(paragraph.title, text, tuple(filter(None, queries)), reason)
 
 
 @dataclass(frozen=True)
@@ -225,19 +227,28 @@ class ResearchTaskProcessor:
     async def run(self) -> ResearchOutcome:
         """Do what is left to do. A failure is published, and is the outcome; only a broken-off task raises."""
         try:
-            plan = await self._run_plan()
-            if self.deps.options.review_plan and not self.deps.is_plan_approved:
-                return ResearchOutcome(ResearchStatus.AWAITING_PLAN)
-            found, bases = await self._run_deep_search(plan)
-            blueprint = await self._run_modeling(plan, found)
-            report = await self._run_reporting(plan, found, bases, blueprint)
+            return await self.run_steps()
         except RunCancelled as stop:
             return await self.abort("cancelled", stop.message)
         except MonitorError as error:
             return await self.abort("failed", error.message)
+
+    async def run_steps(self) -> ResearchOutcome:
+        plan = await self._run_plan()
+        if self.deps.options.review_plan and not self.deps.is_plan_approved:
+            return ResearchOutcome(ResearchStatus.AWAITING_PLAN)
+        found, bases = await self._run_deep_search(plan)
+        blueprint = await self._run_modeling(plan, found)
+        report = await self._run_reporting(plan, found, bases, blueprint)
         steps = (plan.metadata, found.metadata, blueprint.metadata, report.metadata)
         is_degraded = self.deps.model is not None and any(step.is_fallback for step in steps)
         return ResearchOutcome(ResearchStatus.DEGRADED if is_degraded or not found.notes else ResearchStatus.SUCCEEDED)
+
+    def create_search_agent(self, report_progress: ProgressReporter, run_once: RunOnce) -> SearchAgent:
+        return SearchAgent(self.deps, report_progress, run_once=run_once)
+
+    def create_report_agent(self, report_progress: ProgressReporter, bases: Sequence[NoteBasis]) -> ReportAgent:
+        return ReportAgent(self.deps, report_progress, bases)
 
     async def abort(self, code: str, reason: Message) -> ResearchOutcome:
         """Publish that the research ends here, in its current step, without a result."""
@@ -273,7 +284,7 @@ class ResearchTaskProcessor:
             return await self.steps.run(name, bool, kept)
 
         async def make(report_progress: ProgressReporter) -> StepOutput:
-            agent = SearchAgent(deps, report_progress, run_once=keep)
+            agent = self.create_search_agent(report_progress, keep)
             found = await agent.run(deps.query, {StepType.PLAN: plan}, deps.options)
             return StepOutput(found.content, extra={"bases": [base.model_dump(mode="json") for base in found.bases]})
 
@@ -304,7 +315,7 @@ class ResearchTaskProcessor:
             await self._publish("progress", self._progress, chunk=piece)
 
         async def make(report_progress: ProgressReporter) -> StepOutput:
-            agent = ReportAgent(deps, report_progress, bases)
+            agent = self.create_report_agent(report_progress, bases)
             report = (await agent.run(deps.query, context, deps.options, on_token)).content
             refused = [document.metadata.refused for document in (found, blueprint, report)]
             score = await score_report(

@@ -146,6 +146,7 @@ class AuditAction(StrEnum):
     EVALUATION_STOP = "evaluation.stop"
     EVALUATION_DELETE = "evaluation.delete"
     RESEARCH_START = "research.start"
+    RESEARCH_ASK = "research.ask"
     RESEARCH_PLAN = "research.plan"
     RESEARCH_REMARK = "research.remark"
     RESEARCH_CANCEL = "research.cancel"

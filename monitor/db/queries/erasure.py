@@ -65,6 +65,8 @@ class ErasureStore(Queries, retries=False):
             alias = f"{ERASED_PREFIX}{await self._count_erased(session) + 1}"
             private = (col(Research.asked_by) == name, col(Research.visibility) == Visibility.PRIVATE)
             researches = list(await session.scalars(select(col(Research.id)).where(*private)))
+            follow_ups = select(col(Research.id)).where(col(Research.parent_id).in_(researches))
+            researches = list(dict.fromkeys([*researches, *await session.scalars(follow_ups)]))
             await session.execute(delete(Research).where(*private))
             await session.execute(
                 delete(ItemNote).where(col(ItemNote.person) == name, col(ItemNote.visibility) == Visibility.PRIVATE)

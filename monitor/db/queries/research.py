@@ -66,7 +66,7 @@ class ResearchStore(Queries):
     async def list_rows(
         self, *, reader: str | None, after: ResearchKey | None = None, text: str = "", limit: int = 50
     ) -> list[ResearchRow]:
-        """The researches whose question holds the text, newest first; the reports are not loaded.
+        """The researches whose question holds the text, newest first, without follow-ups; reports are not loaded.
 
         Of those that are private only the ones of `reader`; None reads all.
         """
@@ -75,7 +75,9 @@ class ResearchStore(Queries):
         score = col(Research.outputs)[("reporting", "score")]
         key = (col(Research.created_at), col(Research.id))
         columns = [getattr(Research, name) for name in ResearchRow._fields if name not in ("progress", "score")]
-        query = select(*columns, progress.label("progress"), score.label("score"))
+        query = select(*columns, progress.label("progress"), score.label("score")).where(
+            col(Research.parent_id).is_(None)
+        )
         if reader is not None:
             is_open = col(Research.visibility) == Visibility.OPEN
             query = query.where(is_open | (col(Research.asked_by) == sanitize_text(reader)))
@@ -84,6 +86,11 @@ class ResearchStore(Queries):
         if text:
             query = query.where(col(Research.query).icontains(sanitize_text(text), autoescape=True))
         return await self._fetch_as(ResearchRow, query.order_by(*(column.desc() for column in key)).limit(limit))
+
+    async def list_follow_ups(self, task_id: str) -> list[Research]:
+        """The follow-up questions about a research, in the order in which they were asked."""
+        mine = select(Research).where(col(Research.parent_id) == task_id)
+        return await self._fetch_all(mine.order_by(col(Research.created_at), col(Research.id)))
 
     async def claim(self, task_id: str, *, executor: str, at: dt.datetime) -> Research | None:
         """Start a research, or resume it after its process died; None where it has ended or waits for its plan."""

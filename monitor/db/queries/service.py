@@ -214,7 +214,7 @@ async def _load_research_metrics(session: AsyncSession, *, tokens: float, cost: 
     score = col(Research.outputs)[("reporting", "score")]
     latest = (
         select(col(Research.started_at), col(Research.ended_at), score)
-        .where(col(Research.status).in_(_REPORT_STATUSES))
+        .where(col(Research.status).in_(_REPORT_STATUSES), col(Research.parent_id).is_(None))
         .order_by(col(Research.created_at).desc())
         .limit(_MAX_REPORTS)
     )

@@ -38,10 +38,14 @@ class Research(SQLModel, table=True):
     """One research. `config` and `options` are what was asked beside the question, in the seed's names.
 
     `attempt` counts how often it was queued. `outputs` holds the results of the finished steps by their type, `state`
-    the plan with its title. `asked_by` is the person who asked, or the program where no person did.
+    the plan with its title. `asked_by` is the person who asked, or the program where no person did. A
+    follow-up question is a research too: `parent_id` is the one whose report it is about, which says who may read both.
     """
 
     id: str = Field(primary_key=True, max_length=64)
+    parent_id: str | None = owner_field(
+        "research.id", String(64), is_required=False, index=True, name="fk_research_parent"
+    )
     query: str = Field(sa_column=Column(Text, nullable=False))
     language: str = Field(max_length=8)
     status: ResearchStatus = enum_field(ResearchStatus, ResearchStatus.QUEUED, index=True)

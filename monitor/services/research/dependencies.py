@@ -23,7 +23,8 @@ from monitor.pages.documents import DocumentReader
 from monitor.pages.loader import PageLoader
 from monitor.pages.parsing import PageTask
 from monitor.research.dependencies import ResearchDependencies
-from monitor.research.shapes import ResearchOptions, SearchConfig, StepType
+from monitor.research.follow_up import Exchange, ReportContext
+from monitor.research.shapes import ResearchOptions, ResearchReport, SearchConfig, StepType
 from monitor.research.state import ParagraphState, State
 from monitor.search.bundles.bundle import BundleFolder
 from monitor.search.bundles.scoring import ResultScorer
@@ -32,6 +33,7 @@ from monitor.services.prompts import PromptsLoader
 from monitor.services.recording import PageLoaderFactory
 from monitor.services.search import SearchService
 from monitor.urls import clean_url, url_key
+from monitor.verify.citations import CITATION
 from monitor.vocabulary import Render
 
 
@@ -147,6 +149,26 @@ class StoreNotebook:
 
     async def load_latest_remark(self) -> str:
         return await self._research.load_latest_remark(self._task_id)
+
+
+async def load_report_context(store: Store, research: Research) -> ReportContext:
+    """Return what a follow-up question is about: its report, and the questions that were answered before it."""
+    about = await store.research.get(research.parent_id or "")
+    earlier = [
+        row
+        for row in await store.research.list_follow_ups(research.parent_id or "")
+        if row.created_at < research.created_at
+    ]
+    states: dict[str, State] = {}
+    exchanges: list[Exchange] = []
+    for row in filter(None, [about, *earlier]):
+        state = await StoreNotebook(store, row.id).load_state()
+        states |= {row.id: state} if state is not None else {}
+        answer = row.outputs.get(StepType.REPORTING)
+        if row.parent_id is not None and answer is not None:
+            text = CITATION.sub("", ResearchReport.model_validate(answer["result"]).markdown)
+            exchanges.append(Exchange(question=row.query, answer=" ".join(text.split())))
+    return ReportContext(about.query if about else research.query, exchanges, states)
 
 
 def dump_state(state: State) -> tuple[dict[str, Any], list[dict[str, Any]]]:

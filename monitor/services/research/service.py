@@ -12,12 +12,13 @@ from monitor.db.tables.research import Research, ResearchEvent, ResearchRemark, 
 from monitor.errors import Conflict, Forbidden, RunCancelled, UsageError, WorkFailed, to_message
 from monitor.i18n.message import Message
 from monitor.logs import bind_log_context, get_logger
+from monitor.research.follow_up import FollowUpProcessor
 from monitor.research.shapes import Plan, PlanParagraph, ResearchOptions, SearchConfig, StepType, build_step_event
 from monitor.research.state import State
 from monitor.research.workflow import ResearchTaskProcessor
 from monitor.services.audit import COMMAND_LINE, RESERVED_NAMES, Actor, AuditAction
 from monitor.services.events import ResearchEventLog, build_final_event, follow_events
-from monitor.services.research.dependencies import detect_language, dump_state
+from monitor.services.research.dependencies import detect_language, dump_state, load_report_context
 from monitor.services.research.views import ResearchReader, ResearchSummary, ResearchView
 from monitor.services.runtime import CancellationWatcher, ServiceWatch, WorkerRegistry, has_worker
 from monitor.steps import StepRunner
@@ -52,6 +53,7 @@ def build_plan_output(state: State, output: dict[str, Any]) -> dict[str, Any]:
 
 
 MAX_QUESTION_CHARS = 2000
+MAX_FOLLOW_UPS = 50
 _EXECUTOR = "research"
 _POLL_INTERVAL_S = 0.5
 _CANCELLED = Message("cause.research_cancelled")
@@ -96,11 +98,26 @@ class ResearchService(ResearchReader):
         visibility: Visibility | None = None,
     ) -> str:
         """Queue a research; return its id. Without a visibility a person's is private, and a command's open."""
-        research = self._build_research(query, config, options, by, visibility)
-        if not await self.has_worker():
-            raise UsageError("run.no_worker")
-        await self._create(research, by)
-        return research.id
+        return await self._enqueue(self._build_research(query, config, options, by, visibility), by)
+
+    async def ask(self, task_id: str, question: str, *, by: Actor) -> str:
+        """Queue a follow-up question about a finished report; return its id, under which it is followed and cancelled.
+
+        `Conflict` where there is no report, `UsageError` where too many questions were asked about it.
+        """
+        return await self._enqueue(await self._build_follow_up(task_id, question, by), by)
+
+    async def ask_in_process(
+        self,
+        task_id: str,
+        question: str,
+        *,
+        by: Actor,
+        on_event: ResearchEventCallback | None = None,
+        cancel_event: asyncio.Event | None = None,
+    ) -> str:
+        """Answer a follow-up question in this process; answers its id."""
+        return await self._run(await self._build_follow_up(task_id, question, by), by, on_event, cancel_event)
 
     async def run_in_process(
         self,
@@ -114,13 +131,7 @@ class ResearchService(ResearchReader):
     ) -> str:
         """Carry out a research in this process, to its end; answers its id. A plan is not waited for."""
         options = options.model_copy(update={"review_plan": False})
-        research = self._build_research(query, config, options, by)
-        async with self.presence.register(_EXECUTOR) as executor:
-            await self.fail_orphaned(own_executor=executor)
-            research.status, research.executor = ResearchStatus.RUNNING, executor
-            await self._create(research, by)
-            await self._execute_in_process(research.id, executor, on_event, cancel_event)
-        return research.id
+        return await self._run(self._build_research(query, config, options, by), by, on_event, cancel_event)
 
     async def resume_in_process(
         self,
@@ -263,11 +274,13 @@ class ResearchService(ResearchReader):
         An administrator may delete anybody's. The costs of its model calls stay, and so do files that others cite.
         """
         research = await (self.load_research(task_id) if by.has_role(Role.ADMIN) else self._load_own(task_id, by))
+        follow_ups = await self.store.research.list_follow_ups(research.id)
         async with self.store.transaction():
             if not await self.store.research.delete(research.id):
                 raise Conflict("research.not_ended", research=task_id)
             await self.record(by, AuditAction.RESEARCH_DELETE, research.id)
-        await asyncio.to_thread(self.dependency_factory.bundles.remove, research.id)
+        for deleted in (research.id, *(row.id for row in follow_ups)):
+            await asyncio.to_thread(self.dependency_factory.bundles.remove, deleted)
         return research.status
 
     async def _load_own(self, task_id: str, by: Actor) -> Research:
@@ -301,9 +314,7 @@ class ResearchService(ResearchReader):
         self, research: Research, steps: StepRunner, log: ResearchEventLog, event: asyncio.Event
     ) -> ResearchStatus:
         executor = research.executor or ""
-        processor = ResearchTaskProcessor(
-            await self.dependency_factory.build(research, event), steps=steps, event_sink=log
-        )
+        processor = await self._create_processor(research, steps, log, event)
         try:
             outcome = await self._cancellation.run_until_cancelled(processor.run(), event, run_id=research.id)
             if outcome is None:
@@ -321,6 +332,31 @@ class ResearchService(ResearchReader):
             )
         return outcome.status
 
+    async def _create_processor(
+        self, research: Research, steps: StepRunner, log: ResearchEventLog, event: asyncio.Event
+    ) -> ResearchTaskProcessor:
+        deps = await self.dependency_factory.build(research, event)
+        if research.parent_id is None:
+            return ResearchTaskProcessor(deps, steps=steps, event_sink=log)
+        about = await load_report_context(self.store, research)
+        return FollowUpProcessor(deps, steps=steps, event_sink=log, about=about)
+
+    async def _enqueue(self, research: Research, by: Actor) -> str:
+        if not await self.has_worker():
+            raise UsageError("run.no_worker")
+        await self._create(research, by)
+        return research.id
+
+    async def _run(
+        self, research: Research, by: Actor, on_event: ResearchEventCallback | None, cancel_event: asyncio.Event | None
+    ) -> str:
+        async with self.presence.register(_EXECUTOR) as executor:
+            await self.fail_orphaned(own_executor=executor)
+            research.status, research.executor = ResearchStatus.RUNNING, executor
+            await self._create(research, by)
+            await self._execute_in_process(research.id, executor, on_event, cancel_event)
+        return research.id
+
     async def _execute_in_process(
         self, task_id: str, executor: str, on_event: ResearchEventCallback | None, cancel_event: asyncio.Event | None
     ) -> None:
@@ -336,7 +372,10 @@ class ResearchService(ResearchReader):
         async with self.store.transaction():
             await self.store.research.create(research)
             # The audit is read by all administrators and kept for years: the question itself does not belong in it.
-            await self.record(by, AuditAction.RESEARCH_START, research.id, visibility=research.visibility)
+            if research.parent_id is None:
+                await self.record(by, AuditAction.RESEARCH_START, research.id, visibility=research.visibility)
+            else:
+                await self.record(by, AuditAction.RESEARCH_ASK, research.parent_id, question=research.id)
 
     async def _resume(self, task_id: str, executor: str | None, by: Actor) -> None:
         by.require(Role.EDITOR)
@@ -365,10 +404,7 @@ class ResearchService(ResearchReader):
         by.require(Role.EDITOR)
         if visibility is None:
             visibility = Visibility.OPEN if by.owner in RESERVED_NAMES else Visibility.PRIVATE
-        query = query.strip()
-        if not query or len(query) > MAX_QUESTION_CHARS:
-            raise UsageError("research.bad_question", limit=MAX_QUESTION_CHARS)
-        now = self.clock.now()
+        query, now = _check_question(query), self.clock.now()
         return Research(
             id=f"r-{now:%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}",
             query=query,
@@ -379,3 +415,33 @@ class ResearchService(ResearchReader):
             visibility=visibility,
             created_at=now,
         )
+
+    async def _build_follow_up(self, task_id: str, question: str, by: Actor) -> Research:
+        by.require(Role.EDITOR)
+        question = _check_question(question)
+        about = await self.load_readable(task_id, by=by)
+        if about.parent_id is not None:
+            raise Conflict("research.is_follow_up", research=task_id)
+        if str(StepType.REPORTING) not in about.outputs:
+            raise Conflict("research.no_report", research=task_id, status=about.status)
+        asked = await self.store.research.list_follow_ups(about.id)
+        if len(asked) >= MAX_FOLLOW_UPS:
+            raise UsageError("research.too_many_follow_ups", limit=MAX_FOLLOW_UPS)
+        return Research(
+            id=f"{about.id}-{self.clock.now():%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}",
+            parent_id=about.id,
+            query=question,
+            language=detect_language(question),
+            config=about.config,
+            options=about.options | {"review_plan": False},
+            asked_by=by.owner,
+            visibility=about.visibility,
+            created_at=self.clock.now(),
+        )
+
+
+def _check_question(text: str) -> str:
+    text = text.strip()
+    if not text or len(text) > MAX_QUESTION_CHARS:
+        raise UsageError("research.bad_question", limit=MAX_QUESTION_CHARS)
+    return text

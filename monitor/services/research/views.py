@@ -71,6 +71,7 @@ class ResearchSummary(CamelCaseSchema, MessageModel):
 class ResearchView(ResearchSummary):
     """A research with all that it has so far; `bases` say for each note where it is from."""
 
+    parent_id: str | None
     is_cancel_requested: bool
     config: SearchConfig
     options: ResearchOptions
@@ -81,6 +82,44 @@ class ResearchView(ResearchSummary):
     report: ResearchReport | None
     usage: ResearchUsage
     warnings: list[MessageText]
+
+
+class FollowUpView(CamelCaseSchema, MessageModel):
+    """A question about a report, and its answer: a report without headings; None while there is none.
+
+    `queries` are the searches that were made because the pages of the report bear no answer. Its notes are those of the
+    research of this id.
+    """
+
+    task_id: str
+    query: str
+    status: ResearchStatus
+    language: str
+    asked_by: str
+    created_at: dt.datetime
+    ended_at: dt.datetime | None
+    queries: list[str]
+    answer: ResearchReport | None
+    bases: list[NoteBasis] = Field(exclude=True)
+    notes: list[ResearchNote]
+    error: Message | None
+
+    @property
+    def is_answered(self) -> bool:
+        return self.answer is not None and not self.answer.metadata.unanswered
+
+
+def build_follow_up_view(research: Research) -> FollowUpView:
+    found = _parse_result(SearchAgentResult, research.outputs, StepType.DEEP_SEARCH)
+    same = set(FollowUpView.model_fields) & set(Research.model_fields)
+    return FollowUpView(
+        **research.model_dump(include=same),
+        task_id=research.id,
+        queries=found.strategy.queries if found else [],
+        answer=_parse_result(ResearchReport, research.outputs, StepType.REPORTING),
+        notes=found.notes if found else [],
+        bases=parse_note_bases(research.outputs),
+    )
 
 
 def build_summary(row: ResearchRow) -> ResearchSummary:
@@ -162,8 +201,10 @@ class ResearchReader(AuditedService):
         return research
 
     async def load_readable(self, task_id: str, *, by: Actor) -> Research:
+        """Return a research; of a follow-up, who may read its report may read it."""
         research = await self.load_research(task_id)
-        if not by.may_read(research.visibility, research.asked_by):
+        shared = await self.load_research(research.parent_id) if research.parent_id else research
+        if not by.may_read(shared.visibility, shared.asked_by):
             raise NotFound("research.not_found", research=task_id)
         return research
 
@@ -175,6 +216,11 @@ class ResearchReader(AuditedService):
     async def load_state(self, task_id: str, *, by: Actor) -> State | None:
         """The plan with its paragraphs as they stand; None before there is one."""
         return await StoreNotebook(self.store, (await self.load_readable(task_id, by=by)).id).load_state()
+
+    async def list_follow_ups(self, task_id: str, *, by: Actor) -> list[FollowUpView]:
+        """The questions that were asked about a report, oldest first, with their answers as far as they are."""
+        research = await self.load_readable(task_id, by=by)
+        return [build_follow_up_view(row) for row in await self.store.research.list_follow_ups(research.id)]
 
     async def list_remarks(self, task_id: str, *, by: Actor) -> list[ResearchRemark]:
         return await self.store.research.list_remarks((await self.load_readable(task_id, by=by)).id)

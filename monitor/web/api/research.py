@@ -15,7 +15,7 @@ from monitor.db.tables.research import ResearchStatus
 from monitor.exports.registry import REPORT_FORMATS, ReportFormat
 from monitor.research.shapes import CamelCaseSchema, PlanParagraph, ResearchOptions, SamplingOptions, SearchConfig
 from monitor.services.audit import AuditAction
-from monitor.services.research.views import NoteSnapshotView, ResearchSummary, ResearchView
+from monitor.services.research.views import FollowUpView, NoteSnapshotView, ResearchSummary, ResearchView
 from monitor.vocabulary import Visibility
 from monitor.web.api.briefings import build_download_response, describe_files
 from monitor.web.api.cursors import Cursor, Limit, cut_page, decode_cursor
@@ -107,6 +107,18 @@ class ResearchState(CamelCaseSchema):
     status: ResearchStatus
 
 
+class FollowUpRequest(BaseModel, extra="forbid", json_schema_extra={"examples": [{"question": "这些措施何时施行？"}]}):
+    """A question about a finished report."""
+
+    question: QuestionText
+
+
+class FollowUpListSchema(BaseModel):
+    """The questions about a report, oldest first, with their answers."""
+
+    questions: list[FollowUpView]
+
+
 class ResearchListSchema(BaseModel):
     """A page of the history, newest first, without the reports."""
 
@@ -187,6 +199,28 @@ async def remark(app: AppDep, principal: Editor, task_id: TaskId, wanted: Remark
     """Say what the summaries still to be written are to heed; 409 where the research has ended."""
     await app.research.add_remark(task_id, wanted.text, by=principal)
     return await _load_state(app, task_id, principal)
+
+
+@router.post("/{task_id}/questions", summary="Ask about a report", status_code=202, dependencies=[RUN_SCOPE])
+async def ask_about(
+    app: AppDep, principal: Editor, task_id: TaskId, asked: FollowUpRequest, response: Response
+) -> ResearchTaskSchema:
+    """Ask a follow-up question about a finished report; 409 while there is none.
+
+    It is answered from the pages of the report, and searched for where these bear no answer. The answer is a research
+    of its own id: watch it at its `events`, cancel it, and see what its notes rest on, as with any other.
+    """
+    follow_up = await app.research.ask(task_id, asked.question, by=principal)
+    response.headers["Location"] = f"/api/research/{quote(follow_up)}"
+    return ResearchTaskSchema(task_id=follow_up)
+
+
+@router.get("/{task_id}/questions", summary="List the questions about a report")
+async def questions(app: AppDep, principal: Reader, task_id: TaskId) -> FollowUpListSchema:
+    """What was asked about a report, and what was answered, with the notes that the answers rest on."""
+    found = await app.research.list_follow_ups(task_id, by=principal)
+    await record_token_read(app, principal, AuditAction.RESEARCH_READ, task_id)
+    return FollowUpListSchema(questions=found)
 
 
 @router.delete(

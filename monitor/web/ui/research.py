@@ -15,23 +15,13 @@ from starlette.datastructures import FormData
 from monitor.bootstrap import App
 from monitor.db.tables.research import Research, ResearchStatus
 from monitor.errors import Conflict, UsageError
-from monitor.exports.document import Block
 from monitor.exports.registry import REPORT_FORMATS
-from monitor.i18n.catalogue import LANGUAGES, get_word, get_words
+from monitor.i18n.catalogue import get_words
 from monitor.i18n.message import Message
-from monitor.research.appendix import APPENDIX_WORDS, draw_blueprint, translate_relationship_type
-from monitor.research.document import parse_report_blocks
-from monitor.research.findings import NoteBasis
+from monitor.research.appendix import draw_blueprint, translate_relationship_type
+from monitor.research.document import SECTION_BY_RULE, find_gaps
 from monitor.research.node import NO_MODEL_FAILURE
-from monitor.research.shapes import (
-    ModelBlueprint,
-    PlanParagraph,
-    ResearchNote,
-    ResearchOptions,
-    ResearchReport,
-    SearchConfig,
-    StepType,
-)
+from monitor.research.shapes import ModelBlueprint, PlanParagraph, ResearchNote, ResearchOptions, SearchConfig, StepType
 from monitor.research.state import ParagraphState, SearchRound, State
 from monitor.services.audit import AuditAction
 from monitor.services.research.views import ResearchView
@@ -43,6 +33,7 @@ from monitor.web.api.research import NoteIndex, ResearchOptionsSchema
 from monitor.web.auth import RUN_SCOPE, AppDep, Editor, Principal, Reader, record_token_read
 from monitor.web.problems import describe_invalid_fields
 from monitor.web.ui.rendering import FilterText, FormFlag, FormText, PageRenderer, Renderer
+from monitor.web.ui.research_report import build_exchange_view, build_report_view, list_source_headings
 
 _PAGE_SIZE = 20
 _VOCABULARIES = {"tools": "research_tool", "steps": "research_step", "states": "phase_state"}
@@ -53,7 +44,7 @@ Cursor = Annotated[str, Query(max_length=400)]
 QuoteIndex = Annotated[int, Query(ge=0, le=2**31 - 1)]
 
 _ACTION_PATTERN = re.compile(r"(up|down|remove)-(\d{1,3})")
-_SECTION_BY_RULE, _IN_PARAGRAPH = "research.section_by_rule", "research.paragraph_problem"
+_IN_PARAGRAPH, _NOTHING_FOUND = "research.paragraph_problem", "research.nothing_found"
 
 router = APIRouter(prefix="/research")
 
@@ -145,9 +136,26 @@ def _build_settings_panel(app: App) -> dict[str, Any]:
 
 @router.get("/{task_id}")
 async def show(app: AppDep, renderer: Renderer, principal: Reader, task_id: TaskId) -> Response:
+    research = await app.research.load_readable(task_id, by=principal)
+    if research.parent_id is not None:
+        return renderer.redirect(f"/research/{research.parent_id}#question-{task_id}")
     context = await _load_context(app, renderer, principal, task_id)
     await record_token_read(app, principal, AuditAction.RESEARCH_READ, task_id)
     return renderer.render("research/show.html", **context)
+
+
+@router.post("/{task_id}/questions", dependencies=[RUN_SCOPE])
+async def ask_about(
+    app: AppDep, renderer: Renderer, principal: Editor, task_id: TaskId, question: FormText = ""
+) -> Response:
+    """Ask a question about a finished report; its answer comes to the page of the report."""
+    try:
+        asked = await app.research.ask(task_id, question, by=principal)
+    except (UsageError, Conflict) as error:
+        context = await _load_context(app, renderer, principal, task_id)
+        context |= {"question_trouble": error.message, "typed_question": question}
+        return renderer.render("research/show.html", status=400, **context)
+    return renderer.redirect(f"/research/{task_id}#question-{asked}")
 
 
 @router.get("/{task_id}/notes/{note_index}")
@@ -167,6 +175,7 @@ async def _load_context(app: App, renderer: PageRenderer, principal: Principal, 
     view = await app.research.get(task_id, by=principal)
     row = await app.research.load_readable(task_id, by=principal)
     state = await app.research.load_state(task_id, by=principal)
+    asked = await app.research.list_follow_ups(task_id, by=principal)
     title = renderer.gettext("Model of the topic")
     words = {name: dict(get_words(renderer.language, kind)) for name, kind in _VOCABULARIES.items()}
     return {
@@ -177,17 +186,24 @@ async def _load_context(app: App, renderer: PageRenderer, principal: Principal, 
         "plan_form": build_plan_form(state),
         "topics": group_notes_by_topic(view.notes),
         "report": build_report_view(view, renderer.href(f"/research/{task_id}/notes")),
+        "conversation": [
+            build_exchange_view(entry, renderer.href(f"/research/{entry.task_id}/notes")) for entry in asked
+        ],
+        "is_answering": any(not entry.status.is_final for entry in asked),
         "graph": render_graph(view.blueprint, view.language, title),
         "relation": translate_relationship_type,
         "remarks": await app.research.list_remarks(task_id, by=principal),
         "is_own": principal.is_editor and row.asked_by == principal.owner,
         "warnings": list_warnings(view),
+        "gaps": find_gaps(view.report, renderer.language) if view.report else None,
         "why": list_reasons,
         "words": {**words, "end": list_source_headings()},
         "formats": REPORT_FORMATS,
         "is_nobody_at_work": view.status is ResearchStatus.QUEUED and not await app.research.has_worker(),
         "most_paragraphs": app.settings.research.max_paragraphs,
         "trouble": None,
+        "question_trouble": None,
+        "typed_question": "",
     }
 
 
@@ -326,23 +342,6 @@ class ParagraphView:
     searches: list[SearchView]
 
 
-@dataclass(frozen=True)
-class SourceView:
-    """A page that a report cites, with the numbers under which it does and the places of their notes."""
-
-    title: str
-    url: str
-    published_on: dt.date | None
-    cited: list[tuple[int, int]]
-
-
-@dataclass(frozen=True)
-class ReportView:
-    title: str
-    blocks: list[Block]
-    sources: list[SourceView]
-
-
 def build_step_views(row: Research, state: State | None) -> list[StepView]:
     order = list(StepType)
     at = next((place for place, step in enumerate(order) if str(step) not in row.outputs), len(order))
@@ -410,18 +409,17 @@ def _get_current_node(status: ResearchStatus, paragraph: ParagraphState) -> str:
     return "reading"
 
 
-def list_source_headings() -> list[str]:
-    """Return the headings of a report's sources in every language: on the page the sources stand beside it."""
-    return [f"## {get_word(language, APPENDIX_WORDS, 'sources')}" for language in LANGUAGES]
-
-
 def list_warnings(view: ResearchView) -> list[Message]:
-    """Return the warnings about the whole; those about a paragraph's searches stand beside these."""
+    """Return the warnings about the whole; those about a paragraph's searches stand beside these.
+
+    Of a report, the sections without an answer are named apart (`find_gaps`).
+    """
     count = len(view.plan.metadata.paragraphs) if view.plan else 0
-    by_rule = [warning.args["title"] for warning in view.warnings if warning.code == _SECTION_BY_RULE]
-    whole = [warning for warning in view.warnings if warning.code not in (_SECTION_BY_RULE, _IN_PARAGRAPH)]
+    by_rule = [warning.args["title"] for warning in view.warnings if warning.code == SECTION_BY_RULE]
+    said = (SECTION_BY_RULE, _IN_PARAGRAPH, *([_NOTHING_FOUND] if view.report else []))
+    whole = [warning for warning in view.warnings if warning.code not in said]
     # Where all sections were written by rule, the report says so itself.
-    return [*whole, Message(_SECTION_BY_RULE, {"title": by_rule})] if 0 < len(by_rule) < count else whole
+    return [*whole, Message(SECTION_BY_RULE, {"title": by_rule})] if 0 < len(by_rule) < count else whole
 
 
 def build_plan_form(state: State | None) -> PlanForm:
@@ -429,29 +427,6 @@ def build_plan_form(state: State | None) -> PlanForm:
         return PlanForm("", [])
     paragraphs = [PlanParagraph(title=paragraph.title, content=paragraph.content) for paragraph in state.paragraphs]
     return PlanForm(state.report_title, paragraphs)
-
-
-def build_report_view(view: ResearchView, notes_url: str) -> ReportView | None:
-    """Return the report without the list of its sources, each citation a link to its note's page."""
-    if view.report is None:
-        return None
-    links = [f"{notes_url}/{source.note_index}" for source in view.report.sources]
-    lines = view.report.markdown.splitlines()
-    headings = list_source_headings()
-    end = next((place for place, line in enumerate(lines) if line in headings), len(lines))
-    blocks = parse_report_blocks(
-        "\n".join(lines[1:end]), lambda number: links[number - 1] if 0 < number <= len(links) else None
-    )
-    return ReportView(lines[0].removeprefix("# ") if lines else "", blocks, build_source_views(view.report, view.bases))
-
-
-def build_source_views(report: ResearchReport, bases: Sequence[NoteBasis]) -> list[SourceView]:
-    """Return the pages that a report cites, each once, in the order of their first citation."""
-    pages: dict[str, SourceView] = {}
-    for number, source in enumerate(report.sources, start=1):
-        known = SourceView(source.title, source.url, bases[source.note_index].published_on, [])
-        pages.setdefault(source.url, known).cited.append((number, source.note_index))
-    return list(pages.values())
 
 
 def group_notes_by_topic(notes: Sequence[ResearchNote]) -> list[tuple[str, list[tuple[int, ResearchNote]]]]:

@@ -62,11 +62,13 @@ async def test_what_it_tells_on_the_way_is_printed_line_by_line(
         ([], "Give a question"),
         (["什么?", "--resume", "r-1"], "one of the two"),
         (["什么?", "--json", "--events"], "not both"),
+        (["--resume", "r-1", "--about", "r-1"], "not both"),
+        (["什么?", "--about", "r-nobody"], "no research 'r-nobody'"),
         (["什么?", "--out", "report.txt"], "end it in .md"),
         (["--resume", "r-nobody"], "no research 'r-nobody'"),
         (["  "], "1 to 2000 characters"),
     ],
-    ids=["nothing", "two-things", "two-forms", "unknown-format", "unknown-id", "blank"],
+    ids=["nothing", "two-things", "two-forms", "two-ways", "unknown-report", "unknown-format", "unknown-id", "blank"],
 )
 def test_wrong_usage_is_told_in_one_line(
     typed: Any, tmp_path: Path, sqlite_url: str, words: list[str], complaint: str
@@ -98,3 +100,14 @@ async def test_ctrl_c_cancels_it_and_its_id_goes_on_with_it(
         output = [event.data for event in await store.research_events.after(task_id, 0)]
     assert [entry["status"] for entry in output].count("error") == 1
     assert output[-1]["progress"] == 1.0
+
+
+async def test_a_question_about_a_report_is_answered_from_its_pages(monitor: Any, world: ResearchWorld) -> None:
+    said = await monitor("research", QUESTION, "--json", **KEY)
+    assert said.code == 0, said.err
+    fact, searches = said.document["notes"][0]["evidence"][0]["quote"], len(world.search_requests)
+    asked = await monitor("research", fact, "--about", said.document["taskId"], "--json", **KEY)
+    assert asked.code == 0, asked.err
+    assert asked.document["parentId"] == said.document["taskId"]
+    assert asked.document["report"]["sources"]
+    assert len(world.search_requests) == searches

@@ -256,3 +256,23 @@ async def test_the_figures_of_researches_are_told_to_prometheus(desk: Any, edito
         "monitor_research_tokens 0.0",
     ):
         assert line in lines
+
+
+async def test_a_question_is_asked_about_a_report_and_listed_with_its_answer(
+    desk: Any, editor: httpx.AsyncClient
+) -> None:
+    path = await put(desk)
+    await put(desk, "r-q1", parent_id="r")
+    async with desk.app.presence.register(WORKER_KIND):
+        answer = await editor.post(f"{path}/questions", json={"question": "何时施行？"})
+    assert answer.status_code == 202
+    assert answer.headers["location"] == f"/api/research/{answer.json()['taskId']}"
+    listed = (await editor.get(f"{path}/questions")).json()["questions"]
+    assert [entry["taskId"] for entry in listed] == ["r-q1", answer.json()["taskId"]]
+    assert listed[0]["answer"]["sources"]
+    assert listed[0]["notes"][0]["evidence"][0]["quote"] == QUOTE
+    assert (listed[1]["query"], listed[1]["status"], listed[1]["answer"]) == ("何时施行？", "queued", None)
+    assert [row["taskId"] for row in (await editor.get("/api/research")).json()["researches"]] == ["r"]
+    waiting = await put(desk, "w", status=ResearchStatus.RUNNING, steps=1)
+    assert "report" in problem(await editor.post(f"{waiting}/questions", json={"question": "何时？"}), 409)
+    problem(await editor.post(f"{path}/questions", json={"question": " "}), 422)

@@ -230,3 +230,43 @@ async def test_hostile_words_stay_words(desk: Any, editor: Any, name: str) -> No
         assert text in page.css_first("main").text()
         assert not [node for node in page.css("main script, main img, main iframe, main style") if node.attributes]
         assert not page.css('main a[href^="javascript"]')
+
+
+async def test_what_the_plan_has_no_answer_to_is_said_first_and_in_exports(desk: Any, editor: Any) -> None:
+    await put(desk.app, "gappy", at=NOON, unanswered=("影响",))
+    page = page_of(await editor.get("/research/gappy"))
+    assert words_of(page.css_first("#gaps")).startswith(
+        "计划的 3 节中有 1 节没有答案：影响：读到的网页中没有可以核实的内容"
+    )
+    for form in ("md", "html"):
+        text = (await editor.get(f"/api/research/gappy/report.{form}")).text
+        assert 0 < text.index("计划的 3 节中有 1 节没有答案") < text.index(QUOTE)
+    await put(desk.app, "whole", at=NOON)
+    assert page_of(await editor.get("/research/whole")).css_first("#gaps") is None
+
+
+async def test_each_citation_names_the_card_with_its_page_its_quote_and_the_verdict(desk: Any, editor: Any) -> None:
+    await put(desk.app, "cited", at=NOON)
+    page = page_of(await editor.get("/research/cited"))
+    cited = [link.attributes["data-card"] for link in page.css(".report a.cite[data-card]")]
+    cards = {card.attributes["id"]: words_of(card) for card in page.css(".citation-card")}
+    assert cited
+    assert set(cited) == set(cards)
+    for text in cards.values():
+        assert "关于绿电交易的通知" in text
+        assert "2026-02-03" in text
+        assert QUOTE in text
+
+
+async def test_a_question_about_a_report_stands_under_it(desk: Any, editor: Any) -> None:
+    await put(desk.app, "asked", at=NOON)
+    await put(desk.app, "asked-q1", at=NOON, parent_id="asked", query="何时施行？")
+    moved = await editor.get("/research/asked-q1")
+    assert (moved.status_code, moved.headers["location"]) == (303, "/research/asked#question-asked-q1")
+    entry = page_of(await editor.get("/research/asked")).css_first("#question-asked-q1")
+    assert "何时施行？" in words_of(entry)
+    assert {link.attributes["href"].rsplit("/", 1)[0] for link in entry.css("a.cite")} == {"/research/asked-q1/notes"}
+    refused = page_of(await editor.post("/research/asked/questions", {"question": "为什么？"}), 400)
+    assert "为什么？" in words_of(refused.css_first("#f-question")), "what was typed stays"
+    reader = await desk.sign_in("reader")
+    assert page_of(await reader.get("/research/asked")).css_first("#f-question") is None
