@@ -24,6 +24,7 @@ from monitor.web.api import catalogue as catalogue_api
 from monitor.web.api import deadlines as deadlines_api
 from monitor.web.api import evaluation as evaluation_api
 from monitor.web.api import events as events_api
+from monitor.web.api import find as find_api
 from monitor.web.api import health as health_api
 from monitor.web.api import items as items_api
 from monitor.web.api import people as people_api
@@ -57,6 +58,7 @@ from monitor.web.ui import (
     policies,
     research,
     runs,
+    search,
     settings,
     sources,
     targets,
@@ -71,6 +73,7 @@ _SHUTDOWN_TIMEOUT_S = 5
 _API_ROUTERS = (
     health_api.service_router,
     search_api.router,
+    find_api.router,
     statements_api.router,
     runs_api.router,
     events_api.router,
@@ -105,6 +108,7 @@ _PAGE_MODULES = (
     policies,
     research,
     runs,
+    search,
     settings,
     sources,
     targets,
