@@ -24,7 +24,7 @@ ANNA, BEN = Actor("anna", Role.READER), Actor("ben", Role.EDITOR)
 
 @pytest.fixture
 def box(either_store: Store, turned_clock: Any) -> GlobalSearchService:
-    archive = ArchiveSearch(fulltext=either_store.fulltext, score_item=lambda relevance, day, url: relevance)
+    archive = ArchiveSearch(fulltext=either_store.fulltext, score_item=lambda relevance, _day, _url: relevance)
     return GlobalSearchService(store=either_store, clock=turned_clock, archive_search=archive)
 
 
@@ -47,6 +47,7 @@ async def add_items(store: Store, *items: tuple[str, str]) -> list[int]:
             title=title,
             date=NOW.date() - dt.timedelta(days=place),
             first_seen=NOW,
+            section="通知",
         )
         for place, (title, _) in enumerate(items)
     ]
@@ -63,7 +64,7 @@ async def add_one_of_each(store: Store) -> int:
         Policy(name="新型储能管理办法", key="新型储能管理办法", created_at=NOW, updated_at=NOW)
     )
     joined = PolicyDocument(
-        policy_id=policy_id, item_id=item_id, joined_by=JoinedBy.RULE, reason=Message("policy.own"), joined_at=NOW
+        policy_id=policy_id, item_id=item_id, joined_by=JoinedBy.HAND, reason=Message("policy.own"), joined_at=NOW
     )
     await store.policies.save_document(joined)
     await store.policies.add_note(PolicyNote(policy_id=policy_id, text="储能办法何时修订？", person="ben", at=NOW))

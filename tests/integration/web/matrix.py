@@ -88,6 +88,13 @@ MATRIX: dict[str, Entry] = {
     "POST /api/verify": may(READER, 200, sent=[]),
     "POST /api/fetch": may(READER, 400, sent={"url": "no address"}),
     "GET /api/search": may(READER, 400),
+    # the search box
+    "GET /search": may(READER, 200),
+    "POST /search/recent/remove": may(READER, 303),
+    "GET /api/find": may(READER, 422),
+    "GET /api/find/suggestions": may(READER, 422),
+    "GET /api/find/recent": may(READER, 200),
+    "DELETE /api/find/recent": may(READER, 204),
     # briefings and deliveries
     "GET /briefings": may(READER, 200),
     "GET /briefings/new": may(READER, 200),
