@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from monitor.search.registry import SearchBackends
     from monitor.services.alarms import AlarmService
     from monitor.services.alerts import AlertService
+    from monitor.services.asking import AskService
     from monitor.services.audit import AuditService, TokenService
     from monitor.services.briefings import BriefingService
     from monitor.services.deadlines import DeadlineService
@@ -235,6 +236,7 @@ class App:
         return backends
 
     global_search: "_Part[GlobalSearchService]" = _Part("services.global_search.GlobalSearchService")
+    asking: "_Part[AskService]" = _Part("services.asking.AskService")
 
     # Sources and what is gathered from them.
 

@@ -19,6 +19,7 @@ from starlette.types import Scope
 from monitor import __version__
 from monitor.bootstrap import App
 from monitor.errors import UsageError
+from monitor.web.api import ask as ask_api
 from monitor.web.api import briefings as briefings_api
 from monitor.web.api import catalogue as catalogue_api
 from monitor.web.api import deadlines as deadlines_api
@@ -48,6 +49,7 @@ from monitor.web.middleware import (
 )
 from monitor.web.problems import ProblemSchema, add_problem_handlers, build_problem_answer
 from monitor.web.ui import (
+    ask,
     briefings,
     catalogue,
     deadlines,
@@ -74,6 +76,7 @@ _API_ROUTERS = (
     health_api.service_router,
     search_api.router,
     find_api.router,
+    ask_api.router,
     statements_api.router,
     runs_api.router,
     events_api.router,
@@ -98,6 +101,7 @@ _API_ROUTERS = (
 )
 
 _PAGE_MODULES = (
+    ask,
     briefings,
     catalogue,
     deadlines,
