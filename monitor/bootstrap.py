@@ -236,7 +236,9 @@ class App:
         return backends
 
     global_search: "_Part[GlobalSearchService]" = _Part("services.global_search.GlobalSearchService")
-    asking: "_Part[AskService]" = _Part("services.asking.AskService")
+    asking: "_Part[AskService]" = _Part(
+        "services.asking.AskService", new_model="models.build_run_model", new_prompts="prompts.load_active"
+    )
 
     # Sources and what is gathered from them.
 

@@ -350,7 +350,8 @@ ANSWER_USER = define_prompt(
     en="""Answer QUESTION from the numbered PASSAGES. Today is {today}.
 
 Rules:
-1. Six sentences at most; each makes one point and names the passages that it rests on in square brackets before its full stop, as: ... grew by a fifth [1].
+1. Six sentences at most; each makes one point and names the passages that it rests on in square brackets before its \
+full stop, as: ... grew by a fifth [1].
 2. Close to the words of the passages; figures, dates, document numbers and names exactly as written; calculate \
 nothing.
 3. Where passages differ, tell what each says.

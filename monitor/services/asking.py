@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import datetime as dt
 import secrets
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from zoneinfo import ZoneInfo
 
@@ -17,13 +18,13 @@ from monitor.errors import MonitorError, NotFound, UsageError
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
 from monitor.isolation.pool import WorkerPool
+from monitor.llm.chat import ChatModel
 from monitor.logs import get_logger
 from monitor.research.archive_answer import AnswerKind, ArchiveAnswer, ArchiveAnswerer, StoredText
 from monitor.search.backends.archive import ArchiveSearch
 from monitor.services.audit import COMMAND_LINE, Actor
 from monitor.services.items import ItemQuery, build_scope
-from monitor.services.models import ModelService
-from monitor.services.prompts import PromptService
+from monitor.services.prompts import PromptsLoader
 from monitor.services.research.dependencies import detect_language
 
 MAX_ASKED_CHARS = 500
@@ -72,8 +73,8 @@ class AskService:
     settings: Settings
     workers: WorkerPool
     archive_search: ArchiveSearch
-    models: ModelService
-    prompts: PromptService
+    new_model: Callable[[str, Store], Awaitable[ChatModel | None]]
+    new_prompts: PromptsLoader
     _tasks: dict[str, asyncio.Task[None]] = field(default_factory=dict, init=False)
     _slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_MAX_AT_ONCE), init=False)
 
@@ -202,8 +203,8 @@ class AskService:
         ]
         answerer = ArchiveAnswerer(
             workers=self.workers,
-            model=await self.models.build_run_model(question.id, self.store),
-            prompts=await self.prompts.load_active(),
+            model=await self.new_model(question.id, self.store),
+            prompts=await self.new_prompts(),
             language=question.language,
             today=self.clock.now().astimezone(ZoneInfo(self.settings.timezone)).date(),
         )

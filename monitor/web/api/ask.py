@@ -10,7 +10,7 @@ from monitor.web.auth import RUN_SCOPE, AppDep, Reader
 from monitor.web.problems import PROBLEM_RESPONSES
 
 QuestionId = Annotated[
-    str, Path(max_length=64, description="The id of a question", examples=["q-20260203T080000Z-1a2b3c4d"])
+    str, Path(max_length=64, description="The id of a question", examples=["q-20260203T080000Z-1a2b"])
 ]
 
 router = APIRouter(prefix="/api/ask", tags=["ask"], responses=PROBLEM_RESPONSES)
