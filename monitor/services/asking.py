@@ -6,13 +6,15 @@ import datetime as dt
 import secrets
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from typing import Annotated
 from zoneinfo import ZoneInfo
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from monitor.clock import Clock
 from monitor.config.model import Settings
 from monitor.db.database import Store
+from monitor.db.sessions import sanitize_text
 from monitor.db.tables.questions import ArchiveQuestion, QuestionStatus
 from monitor.errors import MonitorError, NotFound, UsageError
 from monitor.i18n.message import Message
@@ -38,9 +40,9 @@ _log = get_logger("asking")
 class AskFilters(BaseModel, extra="forbid"):
     """Which items a question is asked of; days are of publication, both included."""
 
-    source: str | None = None
-    topic: str | None = None
-    tiers: list[int] = []
+    source: str | None = Field(default=None, max_length=200)
+    topic: str | None = Field(default=None, max_length=200)
+    tiers: list[Annotated[int, Field(ge=1, le=5)]] = Field(default_factory=list, max_length=5)
     since: dt.date | None = None
     until: dt.date | None = None
 
@@ -117,7 +119,7 @@ class AskService:
                 await task
 
     async def _load(self, question_id: str, by: Actor) -> ArchiveQuestion:
-        question = await self.store.questions.get(question_id)
+        question = await self.store.questions.get(sanitize_text(question_id))
         if question is None or (question.person != by.owner and by.name != COMMAND_LINE.name):
             raise NotFound("ask.not_found", question=question_id)
         return question
