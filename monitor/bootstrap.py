@@ -22,7 +22,7 @@ from monitor.db.engines import DatabaseAddress
 from monitor.errors import BrowserMissing
 from monitor.extras import needs_extra
 from monitor.logs import forward_audit
-from monitor.services.setting_checks import CHECKS, SettingCheck
+from monitor.services.setting_checks import CHECKS, SettingCheck, check_delivery
 from monitor.services.settings import SecretBox, SettingsService
 from monitor.steps import InProcessSteps
 from monitor.vocabulary import RunStatus
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from monitor.search.registry import SearchBackends
     from monitor.services.alarms import AlarmService
     from monitor.services.alerts import AlertService
+    from monitor.services.asking import AskService
     from monitor.services.audit import AuditService, TokenService
     from monitor.services.briefings import BriefingService
     from monitor.services.deadlines import DeadlineService
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
     from monitor.services.events import EventStreamService
     from monitor.services.evidence import EvidenceExporter, ProofService, SnapshotReader, SnapshotService
     from monitor.services.facts import FactsService
+    from monitor.services.global_search import GlobalSearchService
     from monitor.services.health import Readiness
     from monitor.services.items import ArchiveService, ItemService
     from monitor.services.marks import MarkService
@@ -233,6 +235,11 @@ class App:
         self._stack.push_async_callback(backends.close)
         return backends
 
+    global_search: "_Part[GlobalSearchService]" = _Part("services.global_search.GlobalSearchService")
+    asking: "_Part[AskService]" = _Part(
+        "services.asking.AskService", new_model="models.build_run_model", new_prompts="prompts.load_active"
+    )
+
     # Sources and what is gathered from them.
 
     sources: "_Part[SourceService]" = _Part("services.sources.service.SourceService")
@@ -401,17 +408,10 @@ class _LazyNotifier:
 
 
 def _build_settings_service(base: Settings, store: Store) -> SettingsService:
-    checks: dict[str, SettingCheck] = {**CHECKS, "deliver.targets": _check_targets, "work.blackout": _check_blackout}
+    checks: dict[str, SettingCheck] = {**CHECKS, "work.blackout": _check_blackout}
     return SettingsService(
         store=store, base=base, secret_box=SecretBox(base.data_dir), clock=SystemClock(), checks=checks
     )
-
-
-def _check_targets(settings: Settings) -> None:
-    if settings.deliver.targets:
-        from monitor.services.deliveries import check_targets
-
-        check_targets(settings)
 
 
 def _check_blackout(settings: Settings) -> None:
@@ -436,7 +436,7 @@ async def open_app(settings: Settings) -> AsyncIterator[App]:
         store.sessions.timezone = settings.timezone
         if settings.llm.is_on:
             settings.llm.check_endpoint()
-        _check_targets(settings)
+        check_delivery(settings)
         app = App(settings_service=settings_service, store=store, stack=stack, lifetime=lifetime)
         if settings.sources:
             await app.sources.seed(settings.sources)

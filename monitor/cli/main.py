@@ -40,6 +40,8 @@ COMMANDS = {
     "research": LazyCommand(
         "research:research", "Answer a question with a report whose every quote stands in a kept page."
     ),
+    "ask": LazyCommand("ask:ask", "Ask the archive a question; every sentence of the answer rests on stored passages."),
+    "find": LazyCommand("ask:find", "Find items, policies, topics, briefings, notes, sources and researches by words."),
     "verify": LazyCommand(
         "verify:verify", "Judge sentences against pages, both as JSON lines on stdin: is it on the page?"
     ),

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from monitor.db.queries.erasure import ErasureStore
     from monitor.db.queries.evaluation import EvaluationStore
     from monitor.db.queries.evidence import ChainStore, EvidenceFileStore, EvidenceStore
+    from monitor.db.queries.global_search import GlobalSearchStore, QuestionStore
     from monitor.db.queries.history import RunHistoryQueries
     from monitor.db.queries.items import ItemStore
     from monitor.db.queries.marks import MarkStore
@@ -91,6 +92,8 @@ class Store(AbstractAsyncContextManager["Store"]):
     dashboard: "_Queries[DashboardQueries]" = _Queries("queries.dashboard.DashboardQueries")
     items: "_Queries[ItemStore]" = _Queries("queries.items.ItemStore")
     fulltext: "_Queries[FullTextQueries]" = _Queries("fulltext.FullTextQueries")
+    global_search: "_Queries[GlobalSearchStore]" = _Queries("queries.global_search.GlobalSearchStore")
+    questions: "_Queries[QuestionStore]" = _Queries("queries.global_search.QuestionStore")
     policies: "_Queries[PolicyStore]" = _Queries("queries.policies.PolicyStore")
     topics: "_Queries[TopicStore]" = _Queries("queries.topics.TopicStore")
     marks: "_Queries[MarkStore]" = _Queries("queries.marks.MarkStore")

@@ -104,10 +104,16 @@ class FullTextQueries(Queries):
         return (await self._find(query, scope, limit, is_in_title=is_in_title, max_texts=None)).matches
 
     async def find_page(
-        self, query: TextQuery, scope: FullTextScope, *, limit: int, is_in_title: bool = False
+        self,
+        query: TextQuery,
+        scope: FullTextScope,
+        *,
+        limit: int,
+        is_in_title: bool = False,
+        max_texts: int = MAX_PAGE_TEXTS,
     ) -> FullTextPage:
-        """The same for somebody who waits: at most 3,000 texts are read before the answer."""
-        return await self._find(query, scope, limit, is_in_title=is_in_title, max_texts=MAX_PAGE_TEXTS)
+        """The same for somebody who waits: at most so many texts are read before the answer."""
+        return await self._find(query, scope, limit, is_in_title=is_in_title, max_texts=max_texts)
 
     async def _find(
         self, query: TextQuery, scope: FullTextScope, limit: int | None, *, is_in_title: bool, max_texts: int | None

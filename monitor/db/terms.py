@@ -101,8 +101,7 @@ class TextQuery(BaseModel, frozen=True):
         """Parse words and phrases in quotes, all of which have to occur; `UsageError` above 1,000 characters."""
         if len(text) > MAX_QUERY_CHARS:
             raise UsageError("query.too_long", chars=len(text), max_chars=MAX_QUERY_CHARS)
-        straight = text.translate(_QUOTES)
-        clauses = _parse_clauses([*_QUOTED.findall(straight), *_SEPARATORS.split(_QUOTED.sub(" ", straight))])
+        clauses = _parse_clauses(split_query(text))
         return cls(clauses=clauses, needed=len(clauses))
 
     def loosen(self) -> "TextQuery":
@@ -113,6 +112,13 @@ class TextQuery(BaseModel, frozen=True):
         parts = [part for clause in self.clauses for part in _split_clause(clause)]
         clauses = _parse_clauses(parts)[:_MAX_LOOSE_CLAUSES]
         return TextQuery(clauses=clauses, needed=max(min(2, len(clauses)), -(-len(clauses) // 3)))
+
+
+def split_query(text: str) -> list[str]:
+    """The words of a query as they were written, and what stands in quotes whole."""
+    straight = text.translate(_QUOTES)
+    pieces = (*_QUOTED.findall(straight), *_SEPARATORS.split(_QUOTED.sub(" ", straight)))
+    return list(dict.fromkeys(piece.strip() for piece in pieces if piece.strip()))
 
 
 def fold_text(text: str) -> str:

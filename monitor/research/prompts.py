@@ -359,6 +359,41 @@ they do not say; calculate nothing.
     required="material",
 )
 
+ANSWER_SYSTEM = define_prompt(
+    "research.answer.system",
+    zh="你根据档案里的原文段落回答问题。只说段落里写明的，不用常识补充，不猜测。",
+    en="You answer questions from passages of an archive. Say only what the passages say; add nothing that you know, "
+    "and guess nothing.",
+)
+
+ANSWER_USER = define_prompt(
+    "research.answer.user",
+    zh="""请根据 PASSAGES 里编号的段落回答 QUESTION。今天是 {today}。
+
+要求：
+1. 最多六句话，一句只说一件事，并在句号之前用方括号注明依据的段落编号，例如：……增长了两成[1]。
+2. 尽量用段落的说法；数字、日期、文号和名称照抄，不自行计算；
+3. 说法不同的段落都写出来；
+4. 段落答不了这个问题，就只输出“无”；
+5. 只输出句子，不要标题、列表和网址。
+
+{material}""",
+    en="""Answer QUESTION from the numbered PASSAGES. Today is {today}.
+
+Rules:
+1. Six sentences at most; each makes one point and names the passages that it rests on in square brackets before its \
+full stop, as: ... grew by a fifth [1].
+2. Close to the words of the passages; figures, dates, document numbers and names exactly as written; calculate \
+nothing.
+3. Where passages differ, tell what each says.
+4. Where the passages do not answer the question, answer with the single word NONE.
+5. Answer in English with sentences alone: no headings, lists or web addresses.
+
+{material}""",
+    required="material",
+    optional="today",
+)
+
 RESEARCH_PROMPTS: tuple[Prompt, ...] = (
     *STRUCTURE_SYSTEM.values(),
     *STRUCTURE_USER.values(),
@@ -374,5 +409,7 @@ RESEARCH_PROMPTS: tuple[Prompt, ...] = (
     *REPORT_SYSTEM.values(),
     *REPORT_USER.values(),
     *REWRITE_USER.values(),
+    *ANSWER_SYSTEM.values(),
+    *ANSWER_USER.values(),
 )
 """Every wording, in the order of the work."""

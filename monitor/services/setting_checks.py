@@ -46,11 +46,19 @@ def _check_endpoint(settings: Settings) -> None:
     settings.llm.check_endpoint()
 
 
+def check_delivery(settings: Settings) -> None:
+    if settings.deliver.targets:
+        from monitor.services.deliveries import check_targets
+
+        check_targets(settings)
+
+
 CHECKS: Mapping[str, SettingCheck] = {
     "llm.base_url": _check_endpoint,
     "llm.models": _check_phases,
     "llm.model": _check_model,
     "search.backend": _check_backends,
+    "deliver.targets": check_delivery,
     "web.public_url": _check_public_url,
 }
 """The checks that need nothing but the settings, by the path that they are about; each raises `UsageError`."""

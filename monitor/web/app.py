@@ -19,11 +19,13 @@ from starlette.types import Scope
 from monitor import __version__
 from monitor.bootstrap import App
 from monitor.errors import UsageError
+from monitor.web.api import ask as ask_api
 from monitor.web.api import briefings as briefings_api
 from monitor.web.api import catalogue as catalogue_api
 from monitor.web.api import deadlines as deadlines_api
 from monitor.web.api import evaluation as evaluation_api
 from monitor.web.api import events as events_api
+from monitor.web.api import find as find_api
 from monitor.web.api import health as health_api
 from monitor.web.api import items as items_api
 from monitor.web.api import people as people_api
@@ -47,6 +49,7 @@ from monitor.web.middleware import (
 )
 from monitor.web.problems import ProblemSchema, add_problem_handlers, build_problem_answer
 from monitor.web.ui import (
+    ask,
     briefings,
     catalogue,
     deadlines,
@@ -57,6 +60,7 @@ from monitor.web.ui import (
     policies,
     research,
     runs,
+    search,
     settings,
     sources,
     targets,
@@ -71,6 +75,8 @@ _SHUTDOWN_TIMEOUT_S = 5
 _API_ROUTERS = (
     health_api.service_router,
     search_api.router,
+    find_api.router,
+    ask_api.router,
     statements_api.router,
     runs_api.router,
     events_api.router,
@@ -95,6 +101,7 @@ _API_ROUTERS = (
 )
 
 _PAGE_MODULES = (
+    ask,
     briefings,
     catalogue,
     deadlines,
@@ -105,6 +112,7 @@ _PAGE_MODULES = (
     policies,
     research,
     runs,
+    search,
     settings,
     sources,
     targets,

@@ -122,8 +122,10 @@ async def runs_it_and_watches_to_the_end(person: Person, office: Office) -> None
 
 
 async def finds_an_item_by_a_word_and_follows_its_evidence(person: Person) -> None:
-    await person.page.get_by_role("searchbox", name=person.words("Search all items")).fill("竞价上限")
+    await person.page.get_by_role("combobox", name=person.words("Search everything")).fill("竞价上限")
     await person.page.keyboard.press("Enter")
+    await expect(person.page.locator("section.found h3 a")).to_have_count(1)
+    await person.page.goto(f"{person.address}items?q=竞价上限")
     found = person.page.locator(".rows > .row h3 a")
     await expect(found).to_have_count(1)
     await expect(person.page.locator(".row mark").first).to_have_text("竞价上限")

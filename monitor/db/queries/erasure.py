@@ -26,6 +26,7 @@ from monitor.db.tables.people import (
     Token,
 )
 from monitor.db.tables.policies import Topic
+from monitor.db.tables.questions import ArchiveQuestion, RecentQuery
 from monitor.db.tables.research import Research, ResearchRemark, ResearchStatus
 from monitor.vocabulary import Visibility
 
@@ -57,8 +58,8 @@ class ErasureStore(Queries, retries=False):
     async def erase_person(self, name: str) -> tuple[str, list[str]]:
         """Erase a person in one transaction; return what names them now, and the researches that were deleted.
 
-        Deleted are sessions, tokens, private notes and researches, and what only the person sees: stars, views, and
-        what was read or kept for later.
+        Deleted are sessions, tokens, private notes and researches, and what only the person sees: stars, views, recent
+        queries, questions to the archive, and what was read or kept for later.
         """
         async with self._sessions.begin_write() as session:
             await lock_decisions(session)
@@ -71,7 +72,7 @@ class ErasureStore(Queries, retries=False):
             await session.execute(
                 delete(ItemNote).where(col(ItemNote.person) == name, col(ItemNote.visibility) == Visibility.PRIVATE)
             )
-            for private_table in (ItemStar, ItemRead, ItemLater, SavedView):
+            for private_table in (ItemStar, ItemRead, ItemLater, SavedView, RecentQuery, ArchiveQuestion):
                 await session.execute(delete(private_table).where(col(private_table.person) == name))
             await session.execute(delete(Token).where(col(Token.created_by) == name))
             await session.execute(delete(SignInTry).where(col(SignInTry.key).endswith(f" {name}", autoescape=True)))

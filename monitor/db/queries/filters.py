@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 from pydantic import BaseModel
-from sqlalchemy import ColumnElement, Text, and_, cast, func, or_, select, tuple_
+from sqlalchemy import JSON, ColumnElement, Text, and_, cast, func, or_, select, true, tuple_
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped
 from sqlmodel import SQLModel, col
@@ -17,6 +17,7 @@ from monitor.db.tables.collection import Item, ItemPageText, Source
 from monitor.db.tables.evidence import Revision
 from monitor.db.tables.people import HiddenItem, ItemLater, ItemRead, ItemStar, Person
 from monitor.db.tables.policies import PolicyDocument, TopicFit
+from monitor.db.terms import split_query
 from monitor.vocabulary import ItemOrder, ItemType, PolicyStage
 
 _LOWEST_TIER = 9
@@ -206,6 +207,19 @@ def build_bracket_variants(number: str) -> list[str]:
     """Return a document number as it is, and with brackets of every kind."""
     variants = [_CLOSING_BRACKET.sub(closing, _OPENING_BRACKET.sub(opening, number)) for opening, closing in _BRACKETS]
     return list(dict.fromkeys([number, *variants]))
+
+
+def match_words(text: str, *columns: Any) -> ColumnElement[bool]:
+    """Whether all words of a query, and what it has in quotes whole, occur in one of the columns or another."""
+    words = split_query(sanitize_text(text))
+    return and_(true(), *(or_(*(_contains(column, word) for column in columns)) for word in words))
+
+
+def _contains(column: Any, word: str) -> ColumnElement[bool]:
+    """Whether a word occurs in a text, or in the texts of a list, which is stored with the escapes of JSON."""
+    if isinstance(column.type, JSON):
+        return cast(column, Text).icontains(json.dumps(word)[1:-1], autoescape=True)
+    return or_(column.icontains(word, autoescape=True))
 
 
 def _match_keyword(word: str) -> ColumnElement[bool]:

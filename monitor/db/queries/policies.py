@@ -9,6 +9,7 @@ from pydantic import BaseModel
 from sqlalchemy import ColumnElement, and_, delete, exists, func, or_, select, update
 from sqlmodel import col
 
+from monitor.db.queries.filters import match_words
 from monitor.db.sessions import Queries, lock_decisions, sanitize_value, split_batches, upsert_rows
 from monitor.db.tables.collection import Item, ItemPageText
 from monitor.db.tables.evidence import Revision
@@ -17,7 +18,6 @@ from monitor.document import DocumentFacts
 from monitor.vocabulary import DeadlineKind, PolicyStage
 
 _MAX_RELATED = 400  # documents with a key in common that are looked at, the newest first
-_LIKE_ESCAPE = "\\"
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class PolicyDeadlineRow(BaseModel):
 
 @dataclass(frozen=True)
 class PolicyFilter:
-    """Which policies are meant: `text` stands in the name; `after` is the key of the last one shown."""
+    """Which policies are meant: all words of `text` stand in the name; `after` is the key of the last one shown."""
 
     text: str = ""
     stages: Sequence[PolicyStage] = ()
@@ -211,8 +211,7 @@ class PolicyStore(Queries):
         placed = and_(col(PolicyDocument.policy_id) == col(Policy.id), col(PolicyDocument.removed_at).is_(None))
         conditions: list[ColumnElement[bool]] = [exists().where(placed)]
         if wanted.text:
-            words = wanted.text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-            conditions.append(col(Policy.name).ilike(f"%{words}%", escape=_LIKE_ESCAPE))
+            conditions.append(match_words(wanted.text, col(Policy.name)))
         if wanted.stages:
             conditions.append(col(Policy.stage).in_(wanted.stages))
         if wanted.source:

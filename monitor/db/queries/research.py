@@ -8,6 +8,7 @@ from sqlalchemy import delete, func, insert, select, tuple_, update
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlmodel import col
 
+from monitor.db.queries.filters import match_words
 from monitor.db.queries.runs import EventStore
 from monitor.db.sessions import Queries, insert_if_new, sanitize_text, sanitize_value
 from monitor.db.tables.research import Research, ResearchEvent, ResearchParagraph, ResearchRemark, ResearchStatus
@@ -66,7 +67,7 @@ class ResearchStore(Queries):
     async def list_rows(
         self, *, reader: str | None, after: ResearchKey | None = None, text: str = "", limit: int = 50
     ) -> list[ResearchRow]:
-        """The researches whose question holds the text, newest first, without follow-ups; reports are not loaded.
+        """The researches whose question has all words of the text, newest first, without follow-ups or reports.
 
         Of those that are private only the ones of `reader`; None reads all.
         """
@@ -84,7 +85,7 @@ class ResearchStore(Queries):
         if after is not None:
             query = query.where(tuple_(*key) < tuple_(*after))
         if text:
-            query = query.where(col(Research.query).icontains(sanitize_text(text), autoescape=True))
+            query = query.where(match_words(text, col(Research.query)))
         return await self._fetch_as(ResearchRow, query.order_by(*(column.desc() for column in key)).limit(limit))
 
     async def list_follow_ups(self, task_id: str) -> list[Research]:

@@ -13,6 +13,7 @@ from pydantic import BaseModel, Field
 
 from monitor.db.queries.sources import SourceActivity
 from monitor.db.tables.collection import Source
+from monitor.db.terms import split_query
 from monitor.errors import Conflict, NotFound, UsageError
 from monitor.exports.document import normalize_line
 from monitor.i18n.message import Message
@@ -93,7 +94,7 @@ class SourceSchema(SourceHealthSummary):
 
 
 class SourceFilter(BaseModel):
-    """Which sources to list; what is empty does not narrow. `text` stands in the name, the address or a tag."""
+    """Which sources to list; what is empty does not narrow. All words of `text` stand in name, address or tags."""
 
     text: str = ""
     tag: str = ""
@@ -332,9 +333,9 @@ class SourceService(AuditedService):
 
 
 def _matches_filter(source: Source, source_filter: SourceFilter) -> bool:
-    text = source_filter.text.strip().casefold()
+    fields = [field.casefold() for field in (source.name, source.url, *source.tags)]
     return (
-        (not text or any(text in field.casefold() for field in (source.name, source.url, *source.tags)))
+        all(any(word.casefold() in field for field in fields) for word in split_query(source_filter.text))
         and (not source_filter.tag or source_filter.tag in source.tags)
         and source_filter.kind in (None, source.kind)
     )

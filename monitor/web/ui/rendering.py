@@ -24,7 +24,7 @@ from monitor import __version__
 from monitor.clock import Clock
 from monitor.config.model import Settings
 from monitor.exports.document import ISO_DAY, is_short
-from monitor.i18n.catalogue import LANGUAGES, get_word, has_message, render, translate, translate_plural
+from monitor.i18n.catalogue import LANGUAGES, get_word, get_words, has_message, render, translate, translate_plural
 from monitor.i18n.message import Message
 from monitor.web.auth import Principal
 from monitor.web.middleware import get_app_path, get_url_prefix, negotiate_language
@@ -107,6 +107,7 @@ class Templates:
             now=self._clock.now,
             get_today=self.get_today,
             word=lambda kind, value: get_word(language, kind, value),
+            vocabulary=lambda kind: dict(get_words(language, kind)),
             # Text that was never a message, such as what a person wrote, stays as it is.
             say=lambda value: render(value, language) if isinstance(value, Message) else value or "",
         )

@@ -14,11 +14,13 @@ from monitor.db.tables.evaluation import Evaluation, EvaluationPiece, Evaluation
 from monitor.db.tables.evidence import ItemSnapshot, Revision
 from monitor.db.tables.people import ItemNote
 from monitor.db.tables.policies import Deadline, DeadlineMove, ItemFacts, TopicAlerts, TopicFit
+from monitor.db.tables.questions import MAX_RECENT_QUERY_CHARS, ArchiveQuestion, QuestionStatus, RecentQuery
 from monitor.db.tables.research import ResearchStatus, RunEvent
 from monitor.document import DocumentFacts, FigureChange, Relation, StatedDeadline
 from monitor.evaluation.pieces import DraftStatement, GapRow, PieceRow, SampledRun, SummaryWritten
 from monitor.i18n.message import Message
 from monitor.page import Candidate, ChangeKind, EditOperation, PageEdit, PagePart, PageSnapshot
+from monitor.research.archive_answer import AnswerKind, AnswerSentence, ArchiveAnswer, Passage
 from monitor.services.audit import COMMAND_LINE, Actor, AuditAction
 from monitor.services.briefings import BriefingQuery
 from monitor.services.topic_form import TopicForm
@@ -28,6 +30,7 @@ from monitor.vocabulary import (
     Disposition,
     EventKind,
     ItemType,
+    JudgedBy,
     MarkAction,
     Phase,
     PolicyStage,
@@ -75,6 +78,7 @@ async def furnish(app: App, *, at: dt.datetime) -> House:
     items = {name: await _item(app, source, run_id, text, at) for name, text in PAYLOADS.items()}
     await _say(app, items, at)
     await _mean(app, list(items.values()), at)
+    await _ask(app, items, at)
     finding = AlarmFinding(
         kind=AlarmKind.STRUCTURE,
         message=Message.other(sanitize_text(WORST)),
@@ -285,6 +289,32 @@ async def _say(app: App, items: dict[str, int], at: dt.datetime) -> None:
     for name in list(items)[:3]:
         reason = sanitize_text(PAYLOADS[name])
         await app.store.marks.mark(MarkAction.HIDE, [items[name]], person="admin", at=at, reason=reason)
+
+
+async def _ask(app: App, items: dict[str, int], at: dt.datetime) -> None:
+    """What was searched for, and a question in each state, asked and answered in hostile words."""
+    worst = sanitize_text(WORST)
+    await app.store.global_search.add_recent(RecentQuery(person="admin", text=worst[:MAX_RECENT_QUERY_CHARS], at=at))
+    passages = [
+        Passage(item=item_id, title=text, url="https://evil.example/", source=text, day=at.date(), text=text)
+        for item_id, text in zip(items.values(), map(sanitize_text, PAYLOADS.values()), strict=True)
+    ]
+    said = AnswerSentence(text=worst, passages=[1], by=JudgedBy.CODE, bearing=worst)
+    answer = ArchiveAnswer(kind=AnswerKind.SENTENCES, sentences=[said], passages=passages)
+    for status in QuestionStatus:
+        question = ArchiveQuestion(
+            id=f"q-{status}",
+            person="admin",
+            text=worst,
+            language="en",
+            filters={"source": worst, "topic": worst},
+            status=status,
+            asked_at=at,
+            updated_at=at,
+            error=Message.other(worst) if status is QuestionStatus.FAILED else None,
+            answer=answer.model_dump(mode="json") if status is QuestionStatus.ANSWERED else None,
+        )
+        await app.store.questions.add(question)
 
 
 async def _evaluate(app: App, items: dict[str, int], at: dt.datetime) -> None:

@@ -88,6 +88,22 @@ MATRIX: dict[str, Entry] = {
     "POST /api/verify": may(READER, 200, sent=[]),
     "POST /api/fetch": may(READER, 400, sent={"url": "no address"}),
     "GET /api/search": may(READER, 400),
+    # the search box
+    "GET /search": may(READER, 200),
+    "POST /search/recent/remove": may(READER, 303),
+    "GET /api/find": may(READER, 422),
+    "GET /api/find/suggestions": may(READER, 422),
+    "GET /api/find/recent": may(READER, 200),
+    "DELETE /api/find/recent": may(READER, 204),
+    # questions to the archive
+    "GET /ask": may(READER, 200),
+    "POST /ask": may(READER, 400, scopes=("run",)),
+    "GET /ask/{question_id}": may(READER, 404),
+    "POST /ask/{question_id}/remove": may(READER, 404),
+    "POST /api/ask": may(READER, 422, scopes=("run",)),
+    "GET /api/ask": may(READER, 200),
+    "GET /api/ask/{question_id}": may(READER, 404),
+    "DELETE /api/ask/{question_id}": may(READER, 404),
     # briefings and deliveries
     "GET /briefings": may(READER, 200),
     "GET /briefings/new": may(READER, 200),

@@ -67,6 +67,7 @@ ASKED = {
     "/items": ["?q=bell&hidden=both", "?q=项目&type=通知"],
     "/briefings/now": ["?days=7&keyword=x"],
     "/research": ["?q=x"],
+    "/search": ["?q=项目", "?q=script"],
 }
 WIDTHS = {"zh": 1280, "en": 360}
 

@@ -314,7 +314,6 @@ function startTriage() {
     else if (key === "o" || (key === "Enter" && target === current)) current && open(current);
     else if (key === "x" && current) current.querySelector("input").click();
     else if (key === "z") undo();
-    else if (key === "/") document.querySelector("#f-q, #find")?.focus();
     else if (key === "?") sheet.showModal();
     else if (key === "Escape" && !pane.hidden) close();
     else if (key in KEYS) press(KEYS[key]);
