@@ -33,7 +33,8 @@ ItemPlacement = Literal["top", "more", "out"]
 ItemMove = Literal["up", "down", "top", "more", "out", "cut"]
 MAX_TITLE_CHARS = 300
 MAX_NOTE_CHARS = 10_000
-MAX_SUMMARY_CHARS = 5_000
+MAX_ITEM_TITLE_CHARS = 1_000
+MAX_SUMMARY_CHARS = 10_000
 
 
 class ItemEdit(BaseModel):
@@ -71,7 +72,7 @@ class ItemEditPatch(BaseModel):
     id: int = Field(ge=1, le=2**31 - 1, strict=True)
     standing: ItemPlacement | None = None
     note: str | None = Field(default=None, max_length=MAX_NOTE_CHARS)
-    title: str | None = Field(default=None, max_length=MAX_TITLE_CHARS)
+    title: str | None = Field(default=None, max_length=MAX_ITEM_TITLE_CHARS)
     summary: str | None = Field(default=None, max_length=MAX_SUMMARY_CHARS)
 
 

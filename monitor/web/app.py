@@ -47,6 +47,7 @@ from monitor.web.middleware import (
 )
 from monitor.web.problems import ProblemSchema, add_problem_handlers, build_problem_answer
 from monitor.web.ui import (
+    briefing_editor,
     briefings,
     catalogue,
     deadlines,
@@ -95,6 +96,7 @@ _API_ROUTERS = (
 )
 
 _PAGE_MODULES = (
+    briefing_editor,
     briefings,
     catalogue,
     deadlines,

@@ -100,6 +100,8 @@ MATRIX: dict[str, Entry] = {
     "GET /briefings/{briefing_id}/deliveries": may(READER, 404),
     "GET /briefings/{briefing_id}/edit": may(EDITOR, 404),
     "POST /briefings/{briefing_id}/edit": may(EDITOR, 404),
+    "GET /briefings/{briefing_id}/preview": may(EDITOR, 404),
+    "POST /briefings/{briefing_id}/preview": may(EDITOR, 404),
     "GET /briefings/{briefing_id}/send": may(EDITOR, 422),
     "POST /briefings/{briefing_id}/send": may(EDITOR, 422),
     "POST /briefings/{briefing_id}/archive": may(EDITOR, 404),
