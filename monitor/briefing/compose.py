@@ -254,8 +254,9 @@ class Briefing(BaseModel):
 
     @property
     def has_editor_text(self) -> bool:
-        has_summary = any(item.editor_summary is not None for item in self.items)
-        return has_summary or any(item.editor_title is not None for item in [*self.items, *self.more])
+        listed: list[BriefingItem | MoreItem] = [*self.items, *self.more]
+        has_title = any(item.editor_title is not None for item in listed)
+        return has_title or any(item.editor_summary is not None for item in self.items)
 
     @property
     def item_ids(self) -> set[int]:

@@ -46,7 +46,7 @@ def edit_summary(text: AnalystNote, verified: str) -> EditedText:
 
 def mark_edited_text(text: EditedText, unchecked: Sequence[str]) -> str:
     """Return the text with a mark behind each sentence that is the editor's, or that nothing could verify."""
-    marks = {sentence: EDITOR_MARK for sentence in text.own}
+    marks = dict.fromkeys(text.own, EDITOR_MARK)
     doubtful = {_normalize(sentence) for sentence in unchecked}
     pieces, at = [], 0
     for sentence in split_sentences(text.text):

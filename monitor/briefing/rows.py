@@ -149,9 +149,10 @@ def _build_item_rows(briefing: Briefing, words: BriefingMessages, zone: dt.tzinf
 
 def _join_verified_texts(item: BriefingItem | MoreItem) -> str:
     """Return the verified title and summary where an editor put others in their place."""
-    title = item.title if item.editor_title is not None else ""
-    is_reworded = isinstance(item, BriefingItem) and item.editor_summary is not None
-    return "\n".join(filter(None, [title, item.summary if is_reworded else ""]))
+    texts = [item.title] if item.editor_title is not None else []
+    if isinstance(item, BriefingItem) and item.editor_summary is not None:
+        texts.append(item.summary)
+    return "\n".join(texts)
 
 
 def _build_item_row(item: ItemSchema, words: BriefingMessages, zone: dt.tzinfo) -> dict[str, Cell]:

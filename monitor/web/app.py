@@ -32,6 +32,7 @@ from monitor.web.api import research as research_api
 from monitor.web.api import runs as runs_api
 from monitor.web.api import search as search_api
 from monitor.web.api import settings as settings_api
+from monitor.web.api import shares as shares_api
 from monitor.web.api import sources as sources_api
 from monitor.web.api import statements as statements_api
 from monitor.web.api import teaching as teaching_api
@@ -59,6 +60,7 @@ from monitor.web.ui import (
     research,
     runs,
     settings,
+    shares,
     sources,
     targets,
     teaching,
@@ -93,6 +95,7 @@ _API_ROUTERS = (
     deadlines_api.feed_router,
     briefings_api.router,
     briefings_api.delivery_router,
+    shares_api.router,
 )
 
 _PAGE_MODULES = (
@@ -108,6 +111,7 @@ _PAGE_MODULES = (
     research,
     runs,
     settings,
+    shares,
     sources,
     targets,
     teaching,

@@ -44,7 +44,6 @@ _MAX_LISTED_ITEMS = 200
 """So many further items, and so many of those left out, have their buttons on the page."""
 
 _MAX_FOUND_ITEMS = 20
-_MAX_ADDED_ITEMS = 200
 
 PreviewKind = Literal["page", "phone", "mail", "word"]
 PREVIEW_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'self'; base-uri 'none'; sandbox"
@@ -126,7 +125,7 @@ async def put_in_order(
     move = _PRESSED_PATTERN.fullmatch(state.pressed)
     if move and move[1] != "restore":
         wanted = move_item(draft.composed, wanted, int(move[2]), cast("ItemMove", move[1]))
-    added = [int(text) for text in given.getlist("add") if re.fullmatch(r"\d{1,9}", str(text))][:_MAX_ADDED_ITEMS]
+    added = [int(text) for text in map(str, given.getlist("add")) if re.fullmatch(r"\d{1,9}", text)]
     if move or state.pressed in _UNSAVED_ACTIONS or (state.pressed == "add" and not added):
         return await _render(renderer, state, edit=wanted)
     try:
@@ -184,17 +183,17 @@ async def _list_places(app: App, renderer: PageRenderer) -> list[tuple[str, str]
 async def _find_items(app: App, renderer: PageRenderer, principal: Principal, given: FormData) -> ItemFinder:
     """Look for what the form asks for, where it does."""
     text, place = str(given.get("find_text", ""))[:200].strip(), str(given.get("find_in", ""))
-    finder = {"text": text, "place": place, "places": await _list_places(app, renderer)}
+    finder = ItemFinder(text=text, place=place, places=await _list_places(app, renderer))
     if given.get("do") != "find":
-        return ItemFinder(**finder)
+        return finder
     topic = _TOPIC_PLACE.fullmatch(place)
     query = ItemQuery(
         text=text, starred_by=principal.name if place == "stars" else None, topic=topic[1] if topic else None
     )
     try:
-        return ItemFinder(**finder, items=await app.archive.list_items(query, limit=_MAX_FOUND_ITEMS))
+        return replace(finder, items=await app.archive.list_items(query, limit=_MAX_FOUND_ITEMS))
     except UsageError as error:
-        return ItemFinder(**finder, trouble=error.message)
+        return replace(finder, trouble=error.message)
 
 
 async def _render(renderer: PageRenderer, state: EditorState, *, status: int = 200, **changes: Any) -> Response:

@@ -33,7 +33,8 @@ from monitor.web.api.briefings import (
     parse_compose_form,
 )
 from monitor.web.api.cursors import build_next_url, cut_page, decode_cursor, decode_id
-from monitor.web.auth import AppDep, Editor, Reader
+from monitor.web.api.shares import build_share_schema
+from monitor.web.auth import AppDep, Editor, Principal, Reader
 from monitor.web.ui.rendering import PageRenderer, Renderer
 
 PAGE_SIZE = 50
@@ -165,9 +166,17 @@ async def _render_form(
 
 
 @router.get("/briefings/{briefing_id}")
-async def read(app: AppDep, renderer: Renderer, _: Reader, briefing_id: BriefingId) -> Response:
+async def read(app: AppDep, renderer: Renderer, principal: Reader, briefing_id: BriefingId) -> Response:
+    return await render_saved_briefing(app, renderer, briefing_id, by=principal)
+
+
+async def render_saved_briefing(
+    app: App, renderer: PageRenderer, briefing_id: int, *, by: Principal, share_url: str | None = None
+) -> Response:
+    """Render the page of a saved briefing; `share_url` is a link that was just made."""
     draft = await app.drafts.get(briefing_id)
     sent = await _load_deliveries(app, briefing_id)
+    shares = await app.shares.list(briefing_id, by=by) if by.is_editor else []
     return await asyncio.to_thread(
         lambda: renderer.render(
             "briefings/one.html",
@@ -175,6 +184,8 @@ async def read(app: AppDep, renderer: Renderer, _: Reader, briefing_id: Briefing
             view=build_briefing_view(draft.briefing),
             formats=BRIEFING_FORMATS,
             targets=app.targets.list_names(),
+            shares=[build_share_schema(share, app.clock.now()) for share in shares],
+            share_url=share_url,
             **sent,
         )
     )
