@@ -4,7 +4,7 @@ import datetime as dt
 from collections.abc import AsyncIterator, Callable
 
 import pytest
-from playwright.async_api import Browser, Page, async_playwright, expect
+from playwright.async_api import Browser, Locator, Page, async_playwright, expect
 from sqlalchemy import update
 from sqlmodel import col
 
@@ -134,12 +134,24 @@ async def test_an_item_is_dragged_before_another_and_below_the_line(desk: Desk, 
     number = await save_briefing(desk)
     await page.goto(f"/briefings/{number}/edit")
     before = await list_titles(page, "top")
+    await expect(page.locator(".grip").first).to_be_visible()
+    await page.set_viewport_size({"width": 1280, "height": 2400})
     grips = page.locator("[data-standing=top] .grip")
-    await grips.nth(2).drag_to(page.locator("[data-standing=top] > li").first, target_position={"x": 60, "y": 4})
+    await drag(page, grips.nth(2), page.locator("[data-standing=top] > li").first)
     await expect(page.locator("[data-standing=top] .title-text")).to_have_text([before[2], before[0], before[1]])
-    await grips.first.drag_to(page.locator("[data-standing=out]"))
+    await drag(page, grips.first, page.locator("[data-standing=out]"))
     await expect(page.locator("[data-standing=out] .title-text")).to_have_text([before[2]])
     await expect(page.get_by_text("尚未保存")).to_be_visible()
+
+
+async def drag(page: Page, grip: Locator, target: Locator) -> None:
+    """Drag with the mouse to the upper edge of something, in several moves as a hand does."""
+    box = await target.bounding_box()
+    assert box is not None
+    await grip.hover()
+    await page.mouse.down()
+    await page.mouse.move(box["x"] + 60, box["y"] + 6, steps=4)
+    await page.mouse.up()
 
 
 async def test_items_are_added_from_the_archive_and_from_stars_and_stay_after_later_edits(

@@ -172,16 +172,15 @@ function openField(detailsId, fieldId) {
 function enhance() {
   for (const grip of arrange.querySelectorAll(".grip")) {
     grip.hidden = false;
+    grip.draggable = true;
     const row = grip.closest("li");
-    grip.addEventListener("pointerdown", () => { row.draggable = true; });
-    row.addEventListener("dragstart", (event) => {
-      if (!row.draggable) return;
+    grip.addEventListener("dragstart", (event) => {
       event.dataTransfer.effectAllowed = "move";
       event.dataTransfer.setData("text/plain", row.dataset.id);
+      event.dataTransfer.setDragImage(row, 0, 0);
       row.classList.add("dragged");
     });
-    row.addEventListener("dragend", () => {
-      row.draggable = false;
+    grip.addEventListener("dragend", () => {
       row.classList.remove("dragged");
       drop(row);
     });
@@ -197,6 +196,7 @@ function enhance() {
       });
       if (before !== dragged.nextElementSibling || dragged.parentNode !== list) list.insertBefore(dragged, before ?? null);
     });
+    list.addEventListener("drop", (event) => event.preventDefault());
   }
   const keys = arrange.querySelector("[data-keys]");
   keys.hidden = false;
