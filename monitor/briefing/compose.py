@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field, computed_field
 
-from monitor.briefing.editor_text import EDITOR_MARK, AnalystNote, EditedText, mark_edited_text
+from monitor.briefing.editor_text import AnalystNote, EditedText, choose_title, mark_edited_text
 from monitor.briefing.gaps import Gap, SourceRunSummary, list_gaps
 from monitor.briefing.headlines import HeadlineDeadline, Why, WrittenReasons, explain_importance
 from monitor.briefing.item import BriefingMessages, ItemSchema, get_briefing_messages, mark_sentences
@@ -94,19 +94,17 @@ class BriefingItem(ItemSchema):
         if self.kind is DocumentKind.STATISTICS or (self.kind is None and self.type is ItemType.DATA):
             return "data"
         is_low = self.tier == LOWEST_TIER or self.kind in _ROUTINE_KINDS
-        is_written_on = bool(self.note or self.editor_title or self.editor_summary)
-        return "routine" if is_low and not is_written_on else "theme"
+        return "routine" if is_low and not (self.note or self.editor_title or self.editor_summary) else "theme"
 
     @property
     def shown_title(self) -> str:
-        return _mark_title(self.title, self.editor_title)
+        return choose_title(self.title, self.editor_title)
 
     @property
     def marked_summary(self) -> str:
         """The summary that is shown, with a mark behind each sentence that nothing could verify, or an editor wrote."""
-        if self.editor_summary is not None:
-            return mark_edited_text(self.editor_summary, self.unchecked)
-        return mark_sentences(self.summary, self.unchecked)
+        edited = self.editor_summary
+        return mark_edited_text(edited, self.unchecked) if edited else mark_sentences(self.summary, self.unchecked)
 
 
 class MoreItem(ItemReference):
@@ -121,11 +119,7 @@ class MoreItem(ItemReference):
 
     @property
     def shown_title(self) -> str:
-        return _mark_title(self.title, self.editor_title)
-
-
-def _mark_title(verified: str, edited: EditedText | None) -> str:
-    return verified if edited is None else f"{edited.text}{EDITOR_MARK}"
+        return choose_title(self.title, self.editor_title)
 
 
 class ChangedItem(BaseModel):
@@ -254,9 +248,8 @@ class Briefing(BaseModel):
 
     @property
     def has_editor_text(self) -> bool:
-        listed: list[BriefingItem | MoreItem] = [*self.items, *self.more]
-        has_title = any(item.editor_title is not None for item in listed)
-        return has_title or any(item.editor_summary is not None for item in self.items)
+        has_words = any(item.editor_title or item.editor_summary for item in self.items)
+        return has_words or any(item.editor_title for item in self.more)
 
     @property
     def item_ids(self) -> set[int]:

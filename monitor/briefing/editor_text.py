@@ -38,6 +38,11 @@ def edit_title(text: AnalystNote) -> EditedText:
     return EditedText(text=text.text, by=text.by, own=[text.text])
 
 
+def choose_title(verified: str, edited: EditedText | None) -> str:
+    """Return the title that is shown: the editor's with its mark, where there is one."""
+    return verified if edited is None else f"{edited.text}{EDITOR_MARK}"
+
+
 def edit_summary(text: AnalystNote, verified: str) -> EditedText:
     known = _list_sentences(verified)
     own = [sentence for sentence in split_sentences(text.text) if _normalize(sentence) not in known]
