@@ -22,7 +22,7 @@ Save = Callable[[], Awaitable[int]]
 def save(desk: Any) -> Save:
     async def save() -> int:
         await filled(desk.app)
-        return int((await desk.app.drafts.save(BriefingQuery(group="none"), by=WRITER)).row.id)
+        return int((await desk.app.drafts.save(BriefingQuery(group="none", top=20), by=WRITER)).row.id)
 
     return save
 
