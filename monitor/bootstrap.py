@@ -79,6 +79,7 @@ if TYPE_CHECKING:
     from monitor.services.runs import RunService
     from monitor.services.scrub import ScrubService
     from monitor.services.search import SavedSearch, SearchService
+    from monitor.services.shares import BriefingShareService
     from monitor.services.sources.catalogue import CatalogueService
     from monitor.services.sources.discovery import DiscoveryService
     from monitor.services.sources.loading import SourceLoaders
@@ -345,8 +346,8 @@ class App:
         )
 
     # Briefings and how they reach people.
-
     drafts: "_Part[BriefingDraftService]" = _Part("services.drafts.BriefingDraftService", kept="kept_briefings")
+    shares: "_Part[BriefingShareService]" = _Part("services.shares.BriefingShareService")
     kept_briefings: "_Part[KeptBriefingService]" = _Part("services.drafts.KeptBriefingService")
     deliveries: "_Part[DeliveryService]" = _Part("services.deliveries.DeliveryService")
     targets: "_Part[TargetService]" = _Part("services.deliveries.TargetService")
@@ -354,7 +355,6 @@ class App:
     briefings: "_Part[BriefingService]" = _Part(
         "services.briefings.BriefingService", new_model="models.build_run_model", new_prompts="prompts.load_active"
     )
-
     exports: "_Part[ExportService]" = _Part(
         "services.drafts.ExportService", print_pdf="_print_pdf", template="settings.briefing.template"
     )

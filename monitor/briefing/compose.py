@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field, computed_field
 
+from monitor.briefing.editor_text import AnalystNote, EditedText, choose_title, mark_edited_text
 from monitor.briefing.gaps import Gap, SourceRunSummary, list_gaps
 from monitor.briefing.headlines import HeadlineDeadline, Why, WrittenReasons, explain_importance
 from monitor.briefing.item import BriefingMessages, ItemSchema, get_briefing_messages, mark_sentences
@@ -63,28 +64,20 @@ class Interpretation(ItemReference):
     places: list[ItemReference] = Field(default_factory=list)
 
 
-class AnalystNote(BaseModel):
-    """What somebody wrote by hand beside what was collected, and who it was."""
-
-    text: str
-    by: str
-
-    @property
-    def paragraphs(self) -> list[str]:
-        return [line for line in self.text.splitlines() if line.strip()]
-
-
 class BriefingItem(ItemSchema):
     """An item shown in full; `rank` is its place in this briefing, `moved` how people's feedback moved it there.
 
     `places` are the other items in which the same document was published, `interpretations` those that explain it.
     `unchecked` are the sentences of the summary that nothing could verify. `why` says why it matters, `relevance` why
     it concerns those for whom the briefing is. `kind`, `stage` and `policy` are those of its document, where known.
+    `title` and `summary` are always the verified ones; `editor_title` and `editor_summary` are shown in their place.
     """
 
     places: list[ItemReference] = Field(default_factory=list)
     interpretations: list[Interpretation] = Field(default_factory=list)
     note: AnalystNote | None = None
+    editor_title: EditedText | None = None
+    editor_summary: EditedText | None = None
     moved: RankDirection | None = None
     unchecked: list[str] = Field(default_factory=list)
     why: Why | None = None
@@ -95,18 +88,23 @@ class BriefingItem(ItemSchema):
 
     @property
     def part(self) -> BriefingPart:
-        """Where it stands when it is no headline; what somebody wrote a note on is never mere routine."""
+        """Where it stands when it is no headline; what somebody wrote on is never mere routine."""
         if self.kind is DocumentKind.ENFORCEMENT or self.stage is PolicyStage.ENFORCEMENT:
             return "enforcement"
         if self.kind is DocumentKind.STATISTICS or (self.kind is None and self.type is ItemType.DATA):
             return "data"
         is_low = self.tier == LOWEST_TIER or self.kind in _ROUTINE_KINDS
-        return "routine" if is_low and self.note is None else "theme"
+        return "routine" if is_low and not (self.note or self.editor_title or self.editor_summary) else "theme"
+
+    @property
+    def shown_title(self) -> str:
+        return choose_title(self.title, self.editor_title)
 
     @property
     def marked_summary(self) -> str:
-        """The summary with a mark behind each sentence that nothing could verify."""
-        return mark_sentences(self.summary, self.unchecked)
+        """The summary that is shown, with a mark behind each sentence that nothing could verify, or an editor wrote."""
+        edited = self.editor_summary
+        return mark_edited_text(edited, self.unchecked) if edited else mark_sentences(self.summary, self.unchecked)
 
 
 class MoreItem(ItemReference):
@@ -117,6 +115,11 @@ class MoreItem(ItemReference):
     places: list[ItemReference] = Field(default_factory=list)
     interpretations: list[Interpretation] = Field(default_factory=list)
     note: AnalystNote | None = None
+    editor_title: EditedText | None = None
+
+    @property
+    def shown_title(self) -> str:
+        return choose_title(self.title, self.editor_title)
 
 
 class ChangedItem(BaseModel):
@@ -242,6 +245,11 @@ class Briefing(BaseModel):
         has_reason = any(item.unchecked or (item.why is not None and item.why.is_unchecked) for item in self.items)
         has_sentence = any(sentence.is_unchecked for sentence in self.overview)
         return has_reason or has_sentence or any(deadline.is_unchecked for deadline in self.deadlines)
+
+    @property
+    def has_editor_text(self) -> bool:
+        has_words = any(item.editor_title or item.editor_summary for item in self.items)
+        return has_words or any(item.editor_title for item in self.more)
 
     @property
     def item_ids(self) -> set[int]:

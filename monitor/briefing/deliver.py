@@ -6,7 +6,8 @@ import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from monitor.briefing.compose import AnalystNote, Briefing, BriefingItem, MoreItem
+from monitor.briefing.compose import Briefing, BriefingItem, MoreItem
+from monitor.briefing.editor_text import AnalystNote
 from monitor.briefing.gaps import GAP_KIND_BY_ALARM
 from monitor.briefing.item import BriefingMessages, get_briefing_messages
 from monitor.briefing.layout import build_document
@@ -106,7 +107,7 @@ def build_briefing_notification(
         subject = words("notification.briefing_test", subject=subject)
     whys = {headline.item: f"{headline.why}\n" for headline in briefing.headlines if headline.why}
     points = [
-        f"{number}. {item.title} ({item.source}{f', {item.date}' if item.date else ''})\n"
+        f"{number}. {item.shown_title} ({item.source}{f', {item.date}' if item.date else ''})\n"
         f"{whys.get(item.id or 0, '')}{_format_note(item.note)}{item.url}"
         for number, item in enumerate(listed, start=1)
     ]

@@ -1,6 +1,7 @@
 """A briefing put in order by hand: what an analyst decides about it, apart from what was collected.
 
-The briefing as it was composed is never altered; it is shown through an edit, so that no word of an item can be.
+The briefing as it was composed is never altered; it is shown through an edit, in which an editor's title or summary of
+an item stands beside the verified one.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,7 +11,6 @@ from pydantic import BaseModel, Field
 
 from monitor.briefing.compose import (
     LOWEST_TIER,
-    AnalystNote,
     Briefing,
     BriefingDeadline,
     BriefingItem,
@@ -21,6 +21,7 @@ from monitor.briefing.compose import (
     choose_headlines,
     drop_gaps,
 )
+from monitor.briefing.editor_text import AnalystNote, edit_summary, edit_title, recount_statements
 from monitor.errors import NotFound, UsageError
 from monitor.exports.document import normalize_line
 from monitor.verify.statements import StatementCounts
@@ -29,15 +30,21 @@ from monitor.vocabulary import SummaryBy
 ItemPlacement = Literal["top", "more", "out"]
 """Where an item stands: shown in full, named among the further ones, or left out."""
 
-ItemMove = Literal["up", "down", "top", "more", "out"]
+ItemMove = Literal["up", "down", "top", "more", "out", "cut"]
 MAX_TITLE_CHARS = 300
 MAX_NOTE_CHARS = 10_000
+MAX_ITEM_TITLE_CHARS = 1_000
+MAX_SUMMARY_CHARS = 10_000
 
 
 class ItemEdit(BaseModel):
+    """What was decided about an item; a `title` or `summary` of None is the verified one."""
+
     id: int
     standing: ItemPlacement = "top"
     note: AnalystNote | None = None
+    title: AnalystNote | None = None
+    summary: AnalystNote | None = None
 
 
 class AddedItems(BaseModel):
@@ -60,11 +67,13 @@ class BriefingEdit(BaseModel):
 
 
 class ItemEditPatch(BaseModel):
-    """What is wanted of one item; what is None stays as it is."""
+    """What is wanted of one item; what is None stays as it is, an empty title or summary is the verified one again."""
 
     id: int = Field(ge=1, le=2**31 - 1, strict=True)
     standing: ItemPlacement | None = None
     note: str | None = Field(default=None, max_length=MAX_NOTE_CHARS)
+    title: str | None = Field(default=None, max_length=MAX_ITEM_TITLE_CHARS)
+    summary: str | None = Field(default=None, max_length=MAX_SUMMARY_CHARS)
 
 
 class BriefingEditPatch(BaseModel):
@@ -98,12 +107,13 @@ def apply_edit(composed: Briefing, edit: BriefingEdit, *, by: str | None) -> Bri
     """
     composed = include_added(composed, edit)
     whole = _index_by_id(composed)
-    shown = [(whole[item.id], item.note) for item in edit.items if item.standing == "top" and item.id in whole]
-    rest = [(whole[entry.id], entry.note) for entry in edit.items if entry.standing == "more" and entry.id in whole]
-    items = [item.model_copy(update={"rank": rank, "note": note}) for rank, (item, note) in enumerate(shown, start=1)]
+    words = {item.id: _apply_words(whole[item.id], item) for item in edit.items if item.id in whole}
+    shown = [words[item.id] for item in edit.items if item.standing == "top" and item.id in whole]
+    rest = [words[entry.id] for entry in edit.items if entry.standing == "more" and entry.id in whole]
+    items = [item.model_copy(update={"rank": rank}) for rank, item in enumerate(shown, start=1)]
     more = [
-        MoreItem.model_validate(item, from_attributes=True).model_copy(update={"rank": rank, "note": note})
-        for rank, (item, note) in enumerate(rest, start=len(items) + 1)
+        MoreItem.model_validate(item, from_attributes=True).model_copy(update={"rank": rank})
+        for rank, item in enumerate(rest, start=len(items) + 1)
     ]
     ids = {item.id for item in items}
     changed_ids = {change.item for change in composed.changes}
@@ -128,11 +138,23 @@ def apply_edit(composed: Briefing, edit: BriefingEdit, *, by: str | None) -> Bri
             "overview_dropped": composed.overview_dropped if edit.has_overview else 0,
             "overview_counts": composed.overview_counts if edit.has_overview else StatementCounts(),
             "extracts": sum(item.summary_by is SummaryBy.EXTRACT for item in items),
-            "without_summary": sum(not item.summary for item in items),
+            "without_summary": sum(not item.marked_summary for item in items),
             "reposts": [repost for repost in composed.reposts if repost in ids],
         }
     )
     return shown_briefing if edit.include_gaps else drop_gaps(shown_briefing)
+
+
+def _apply_words(item: BriefingItem, edit: ItemEdit) -> BriefingItem:
+    """Return the item with what the editor wrote on it; the sentences that count as verified are those still shown."""
+    words: dict[str, object] = {"note": edit.note}
+    if edit.title is not None:
+        words["editor_title"] = edit_title(edit.title)
+    if edit.summary is not None:
+        words["editor_summary"] = summary = edit_summary(edit.summary, item.summary)
+        if item.statements is not None:
+            words["statements"] = recount_statements(item.statements, item.summary, summary, item.unchecked)
+    return item.model_copy(update=words)
 
 
 def include_added(composed: Briefing, edit: BriefingEdit) -> Briefing:
@@ -202,15 +224,15 @@ def update_edit(composed: Briefing, edit: BriefingEdit, patch: BriefingEditPatch
     Raises `NotFound` for an item that is not in the briefing, `UsageError` for one that is named twice.
     """
     items = {item.id: item for item in edit.items}
+    whole = _index_by_id(include_added(composed, edit))
     changed: dict[int, ItemEdit] = {}
     for item in patch.items or ():
         before = items.get(item.id)
-        if before is None:
+        if before is None or item.id not in whole:
             raise NotFound("briefing.item_not_there", item=item.id)
         if item.id in changed:
             raise UsageError("briefing.item_named_twice", item=item.id)
-        note = before.note if item.note is None else _update_note(item.note, before.note, by)
-        changed[item.id] = ItemEdit(id=item.id, standing=item.standing or before.standing, note=note)
+        changed[item.id] = _update_item(before, item, whole[item.id], by)
     updated = BriefingEdit(
         title=normalize_line(patch.title or "") or edit.title,
         note=edit.note if patch.note is None else _update_note(patch.note, edit.note, by),
@@ -218,14 +240,33 @@ def update_edit(composed: Briefing, edit: BriefingEdit, patch: BriefingEditPatch
         has_overview=edit.has_overview if patch.has_overview is None else patch.has_overview,
         include_gaps=edit.include_gaps if patch.include_gaps is None else patch.include_gaps,
         items=[*changed.values(), *(item for item in edit.items if item.id not in changed)],
+        added=edit.added,
     )
     return arrange_items(composed, updated)
+
+
+def _update_item(before: ItemEdit, patch: ItemEditPatch, verified: BriefingItem, by: str) -> ItemEdit:
+    return ItemEdit(
+        id=before.id,
+        standing=patch.standing or before.standing,
+        note=before.note if patch.note is None else _update_note(patch.note, before.note, by),
+        title=_update_text(patch.title, before.title, verified.title, by),
+        summary=_update_text(patch.summary, before.summary, verified.summary, by),
+    )
+
+
+def _update_text(text: str | None, before: AnalystNote | None, verified: str, by: str) -> AnalystNote | None:
+    """Return what the editor wrote in place of a verified text; None where that is the verified one."""
+    if text is None:
+        return before
+    line = normalize_line(text)
+    return None if line == normalize_line(verified) else _update_note(line, before, by)
 
 
 def move_item(composed: Briefing, edit: BriefingEdit, item_id: int, move: ItemMove) -> BriefingEdit:
     """Return the edit after one item was moved, or the same edit if it cannot go there.
 
-    Up and down move it by one place among those that stand as it does.
+    Up and down move it by one place among those that stand as it does; `cut` leaves out all that follow it.
     """
     at = next((place for place, item in enumerate(edit.items) if item.id == item_id), None)
     if at is None:
@@ -234,6 +275,9 @@ def move_item(composed: Briefing, edit: BriefingEdit, item_id: int, move: ItemMo
         chosen = edit.items[at].model_copy(update={"standing": move})
         others = [*edit.items[:at], *edit.items[at + 1 :]]
         items = [*others, chosen] if move == "top" else [chosen, *others]
+    elif move == "cut":
+        rest = [item.model_copy(update={"standing": "out"}) for item in edit.items[at + 1 :]]
+        items = [*edit.items[: at + 1], *rest]
     else:
         items = _move_by_one(edit, at, move)
     return arrange_items(composed, edit.model_copy(update={"items": items}))

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 
 from monitor.briefing.compose import (
     LOWEST_TIER,
-    AnalystNote,
     Briefing,
     BriefingDeadline,
     BriefingItem,
@@ -13,6 +12,7 @@ from monitor.briefing.compose import (
     ItemReference,
     MoreItem,
 )
+from monitor.briefing.editor_text import EDITOR_MARK, AnalystNote
 from monitor.briefing.gaps import Gap, SourceRunSummary
 from monitor.briefing.headlines import Why
 from monitor.briefing.item import UNCHECKED_MARK, BriefingMessages, describe_statements, get_briefing_messages
@@ -91,7 +91,8 @@ def list_reading_notes(briefing: Briefing, words: BriefingMessages) -> list[str]
     if briefing.off_topic:
         notes.append(words("off_topic_note", count=briefing.off_topic, audience=briefing.audience))
     if briefing.edited_by:
-        notes.append(words("edited_note", by=briefing.edited_by))
+        edited = words("reworded_note", by=briefing.edited_by, mark=EDITOR_MARK)
+        notes.append(edited if briefing.has_editor_text else words("edited_note", by=briefing.edited_by))
     if briefing.left_out:
         notes.append(words("left_out_note", count=briefing.left_out))
     notes.extend(words(f"fault_{fault.task}", reason=words.translate(fault.reason)) for fault in briefing.model_faults)
@@ -354,8 +355,8 @@ def _build_body(briefing: Briefing, words: BriefingMessages) -> list[Block]:
             changes = []
         blocks.extend([Heading(text=heading), Entries(entries=[_build_entry(item, briefing, words) for item in items])])
     blocks.extend(changes)
-    further = [item for item in briefing.more if item.tier != LOWEST_TIER or item.note is not None]
-    beyond = [item for item in briefing.more if item.tier == LOWEST_TIER and item.note is None]
+    further = [item for item in briefing.more if item.tier != LOWEST_TIER or item.note or item.editor_title]
+    beyond = [item for item in briefing.more if item not in further]
     routine: list[BriefingItem | MoreItem] = [*list_routine(briefing), *beyond]
     lists: list[tuple[str, Sequence[BriefingItem | MoreItem]]] = [("more", further), ("routine", routine)]
     for name, listed in lists:
@@ -386,11 +387,13 @@ def _build_entry(item: BriefingItem, briefing: Briefing, words: BriefingMessages
         badges.append(Badge(text=words("repost"), tone="accent"))
     if item.moved is not None:
         badges.append(Badge(text=words.get_word("moved", item.moved), tone="accent"))
+    if item.editor_title is not None:
+        badges.append(Badge(text=words("title_by", by=item.editor_title.by), tone="accent"))
     is_headline = any(headline.item == item.id for headline in briefing.headlines)
     why = item.why if is_headline or item.why is None or not item.why.is_assessment else None
     return Entry(
         number=item.rank or 0,
-        title=Span(text=item.title, url=item.url),
+        title=Span(text=item.shown_title, url=item.url),
         gist=format_why(why),
         gist_mark=words("assessment") if why is not None and why.is_assessment else "",
         particulars=[
@@ -400,10 +403,28 @@ def _build_entry(item: BriefingItem, briefing: Briefing, words: BriefingMessages
         ],
         badges=badges,
         text=item.marked_summary,
-        text_mark=words("extract") if item.summary and item.summary_by is SummaryBy.EXTRACT else "",
-        links=[*_build_link_row(words("attachments"), attachments), *_build_related_links(item, words)],
+        text_mark=_format_text_mark(item, words),
+        links=[
+            *_build_original_title(item, words),
+            *_build_link_row(words("attachments"), attachments),
+            *_build_related_links(item, words),
+        ],
         remark=_build_remark(item.note, words),
     )
+
+
+def _format_text_mark(item: BriefingItem, words: BriefingMessages) -> str:
+    """Return whose words the summary is in, where it is not a model's own."""
+    if item.editor_summary is not None:
+        return words("summary_by_editor", by=item.editor_summary.by)
+    return words("extract") if item.summary and item.summary_by is SummaryBy.EXTRACT else ""
+
+
+def _build_original_title(item: BriefingItem | MoreItem, words: BriefingMessages) -> list[LinkRow]:
+    """Return the title as it was published, where an editor put another one in its place."""
+    if item.editor_title is None:
+        return []
+    return _build_link_row(words("original_title"), [Span(text=item.title, url=item.url)])
 
 
 def format_why(why: Why | None) -> str:
@@ -445,12 +466,12 @@ def _build_more_point(item: BriefingItem | MoreItem, words: BriefingMessages) ->
     date = item.date.isoformat() if item.date else words("undated")
     under = [
         Span(text=f"{row.label} {link.text}", url=link.url)
-        for row in _build_related_links(item, words)
+        for row in [*_build_original_title(item, words), *_build_related_links(item, words)]
         for link in row.links
     ]
     remark = _build_remark(item.note, words)
     notes = [Span(text=" ".join([remark.mark, *remark.paragraphs]))] if remark else []
-    return [Span(text=item.title, url=item.url), Span(text=date), Span(text=item.source), *under, *notes]
+    return [Span(text=item.shown_title, url=item.url), Span(text=date), Span(text=item.source), *under, *notes]
 
 
 def _build_changes(briefing: Briefing, words: BriefingMessages) -> list[Block]:

@@ -6,7 +6,8 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from monitor.briefing.compose import AnalystNote, Briefing, BriefingItem, MoreItem
+from monitor.briefing.compose import Briefing, BriefingItem, MoreItem
+from monitor.briefing.editor_text import AnalystNote
 from monitor.briefing.item import UNCHECKED_MARK, BriefingMessages, ItemSchema, get_briefing_messages
 from monitor.briefing.layout import build_document, build_gap_spans, format_overview, format_why, list_statement_notes
 from monitor.briefing.rows import build_briefing_workbook, build_field_sheet, build_item_workbook
@@ -80,7 +81,7 @@ def build_saved_briefings_feed(
         briefing = saved.briefing
         since, until = briefing.period.since, briefing.period.until
         period = since if since == until else words("period", since=since, until=until)
-        titles = [f"{number}. {item.title}" for number, item in enumerate(briefing.items, start=1)]
+        titles = [f"{number}. {item.shown_title}" for number, item in enumerate(briefing.items, start=1)]
         entries.append(
             FeedEntry(
                 name=f"saved briefing {home} {saved.number}",
@@ -123,7 +124,7 @@ def _format_note(note: AnalystNote | None, words: BriefingMessages) -> list[str]
 def _build_item_entry(item: ItemSchema, words: BriefingMessages, zone: dt.tzinfo, related: Sequence[Span]) -> FeedEntry:
     return FeedEntry(
         name=item.url,
-        title=item.title,
+        title=item.shown_title if isinstance(item, BriefingItem) else item.title,
         url=item.url,
         updated=item.first_seen,
         published=_get_day_start(item.date, zone),
@@ -147,7 +148,7 @@ def _build_more_entry(item: MoreItem, zone: dt.tzinfo, now: dt.datetime) -> Feed
     published = _get_day_start(item.date, zone)
     return FeedEntry(
         name=item.url,
-        title=item.title,
+        title=item.shown_title,
         url=item.url,
         updated=published or now,
         published=published,

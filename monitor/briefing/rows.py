@@ -28,6 +28,7 @@ _COLUMN_WIDTHS = {name: column.width for name, column in ITEM_COLUMNS.items()} |
     "deadline": 20,
     "moved_from": 12,
     "note": 40,
+    "verified_text": 48,
     "change": 14,
     "differences": 44,
     "seen_at": 17,
@@ -80,6 +81,8 @@ def build_briefing_workbook(briefing: Briefing) -> Workbook:
     names.insert(names.index(_LAST_PRINTED_COLUMN), "why")
     if any("note" in row for row in rows):
         names.insert(names.index(_LAST_PRINTED_COLUMN), "note")
+    if briefing.has_editor_text:
+        names.insert(names.index(_LAST_PRINTED_COLUMN), "verified_text")
     sheets = [_build_sheet(words("entries"), names, rows, words)]
     if briefing.deadlines:
         sheets.append(_build_sheet(words("deadlines"), _DEADLINE_COLUMNS, _build_deadline_rows(briefing, words), words))
@@ -122,19 +125,34 @@ def _build_item_rows(briefing: Briefing, words: BriefingMessages, zone: dt.tzinf
         if isinstance(item, BriefingItem):
             row = _build_item_row(item, words, zone) | {
                 "place": words("entries"),
+                "title": Span(text=item.shown_title, url=item.url),
                 "summary": item.marked_summary,
                 "why": format_why(item.why),
                 "theme": theme_of.get(item.id or 0, ""),
             }
         else:
-            row = _build_reference_row(item) | {"place": words("more")}
+            row = _build_reference_row(item) | {
+                "place": words("more"),
+                "title": Span(text=item.shown_title, url=item.url),
+            }
         if item.note:
             row["note"] = f"{item.note.text} ({item.note.by})"
+        if isinstance(item, BriefingItem) and item.editor_summary is not None:
+            row["summary_by"] = words("summary_by_editor", by=item.editor_summary.by)
+        row["verified_text"] = _join_verified_texts(item)
         rows.append(row | {"rank": rank, "tier": words.get_word("tier_tag", item.tier)})
         again = [*item.places, *(place for reading in item.interpretations for place in reading.places)]
         for label, places in ((words("interpretations"), item.interpretations), (words("places"), again)):
             rows.extend(_build_reference_row(place) | {"rank": rank, "place": label.rstrip("：:")} for place in places)
     return rows
+
+
+def _join_verified_texts(item: BriefingItem | MoreItem) -> str:
+    """Return the verified title and summary where an editor put others in their place."""
+    texts = [item.title] if item.editor_title is not None else []
+    if isinstance(item, BriefingItem) and item.editor_summary is not None:
+        texts.append(item.summary)
+    return "\n".join(texts)
 
 
 def _build_item_row(item: ItemSchema, words: BriefingMessages, zone: dt.tzinfo) -> dict[str, Cell]:

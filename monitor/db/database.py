@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from monitor.db.queries.briefing import BriefingFactsQueries, KeptBriefingStore
     from monitor.db.queries.dashboard import DashboardQueries
     from monitor.db.queries.deadlines import AlertStore, DeadlineStore
-    from monitor.db.queries.delivery import AlarmStore, BriefingStore, DeliveryStore
+    from monitor.db.queries.delivery import AlarmStore, BriefingShareStore, BriefingStore, DeliveryStore
     from monitor.db.queries.endpoints import ModelEndpointStore
     from monitor.db.queries.erasure import ErasureStore
     from monitor.db.queries.evaluation import EvaluationStore
@@ -102,6 +102,7 @@ class Store(AbstractAsyncContextManager["Store"]):
     alerts: "_Queries[AlertStore]" = _Queries("queries.deadlines.AlertStore")
     deadlines: "_Queries[DeadlineStore]" = _Queries("queries.deadlines.DeadlineStore")
     briefings: "_Queries[BriefingStore]" = _Queries("queries.delivery.BriefingStore")
+    briefing_shares: "_Queries[BriefingShareStore]" = _Queries("queries.delivery.BriefingShareStore")
     briefing_facts: "_Queries[BriefingFactsQueries]" = _Queries("queries.briefing.BriefingFactsQueries")
     kept_briefings: "_Queries[KeptBriefingStore]" = _Queries("queries.briefing.KeptBriefingStore")
     deliveries: "_Queries[DeliveryStore]" = _Queries("queries.delivery.DeliveryStore")

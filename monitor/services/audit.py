@@ -113,6 +113,8 @@ class AuditAction(StrEnum):
     BRIEFING_ARCHIVE = "briefing.archive"
     BRIEFING_UNARCHIVE = "briefing.unarchive"
     BRIEFING_SEND = "briefing.send"
+    BRIEFING_SHARE = "briefing.share"
+    BRIEFING_UNSHARE = "briefing.unshare"
     DELIVERY_RETRY = "delivery.retry"
     TARGET_ADD = "target.add"
     TARGET_EDIT = "target.edit"

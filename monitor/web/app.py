@@ -34,6 +34,7 @@ from monitor.web.api import research as research_api
 from monitor.web.api import runs as runs_api
 from monitor.web.api import search as search_api
 from monitor.web.api import settings as settings_api
+from monitor.web.api import shares as shares_api
 from monitor.web.api import sources as sources_api
 from monitor.web.api import statements as statements_api
 from monitor.web.api import teaching as teaching_api
@@ -50,6 +51,7 @@ from monitor.web.middleware import (
 from monitor.web.problems import ProblemSchema, add_problem_handlers, build_problem_answer
 from monitor.web.ui import (
     ask,
+    briefing_editor,
     briefings,
     catalogue,
     deadlines,
@@ -62,6 +64,7 @@ from monitor.web.ui import (
     runs,
     search,
     settings,
+    shares,
     sources,
     targets,
     teaching,
@@ -98,10 +101,12 @@ _API_ROUTERS = (
     deadlines_api.feed_router,
     briefings_api.router,
     briefings_api.delivery_router,
+    shares_api.router,
 )
 
 _PAGE_MODULES = (
     ask,
+    briefing_editor,
     briefings,
     catalogue,
     deadlines,
@@ -114,6 +119,7 @@ _PAGE_MODULES = (
     runs,
     search,
     settings,
+    shares,
     sources,
     targets,
     teaching,

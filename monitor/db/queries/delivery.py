@@ -33,7 +33,7 @@ from monitor.db.tables.delivery import (
     DeliveryPlan,
     DeliveryStatus,
 )
-from monitor.db.tables.people import SavedBriefing
+from monitor.db.tables.people import BriefingShare, SavedBriefing
 
 
 class BriefingRow(BaseModel):
@@ -91,6 +91,31 @@ class BriefingStore(Queries):
                 return False
             saved.archived_at = at
             return True
+
+
+class BriefingShareStore(Queries):
+    async def add(self, share: BriefingShare) -> BriefingShare:
+        kept = BriefingShare(**sanitize_value(share.model_dump(exclude={"id"})))
+        async with self._sessions.begin_write() as session:
+            session.add(kept)
+            await session.flush()
+        return kept
+
+    async def list_for(self, briefing_id: int, *, limit: int) -> list[BriefingShare]:
+        """The links of a briefing, newest first."""
+        query = select(BriefingShare).where(col(BriefingShare.briefing_id) == briefing_id)
+        return await self._fetch_all(query.order_by(col(BriefingShare.id).desc()).limit(limit))
+
+    async def find(self, token_hash: str) -> BriefingShare | None:
+        return await self._fetch_first(select(BriefingShare).where(col(BriefingShare.token_hash) == token_hash))
+
+    async def revoke(self, briefing_id: int, share_id: int, at: dt.datetime) -> BriefingShare | None:
+        """Revoke a link of a briefing; None where it has no such link. One that was revoked before stays as it is."""
+        async with self._lock(BriefingShare, share_id) as (_, share):
+            if share is None or share.briefing_id != briefing_id:
+                return None
+            share.revoked_at = share.revoked_at or at
+            return share
 
 
 _MAX_DUE = 200

@@ -11,6 +11,7 @@ from monitor.db.sessions import Queries, lock_decisions, sanitize_text, sanitize
 from monitor.db.tables.evaluation import Evaluation, PairChoice
 from monitor.db.tables.people import (
     AuditEntry,
+    BriefingShare,
     HiddenItem,
     ItemLater,
     ItemNote,
@@ -38,6 +39,7 @@ _COLUMNS: tuple[tuple[type[SQLModel], str], ...] = (
     (RankFeedback, "person"),
     (SavedBriefing, "created_by"),
     (SavedBriefing, "edited_by"),
+    (BriefingShare, "created_by"),
     (StoredSetting, "by"),
     (StoredPrompt, "by"),
     (Research, "asked_by"),

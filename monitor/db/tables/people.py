@@ -209,6 +209,24 @@ class SavedBriefing(SQLModel, table=True):
     archived_at: dt.datetime | None = instant_field()
 
 
+class BriefingShare(SQLModel, table=True):
+    """A link by which a saved briefing is read without an account, until `expires_at` or until it is revoked.
+
+    `token_hash` is that of the secret part of the link; `label` says for whom it was made.
+    """
+
+    __tablename__ = "briefing_share"
+
+    id: int | None = Field(default=None, primary_key=True)
+    briefing_id: int = owner_field("saved_briefing.id", Integer(), index=True)
+    token_hash: str = Field(max_length=64, unique=True)
+    label: str = Field(default="", max_length=100)
+    created_by: str = Field(max_length=100)
+    created_at: dt.datetime = instant_field(is_required=True)
+    expires_at: dt.datetime = instant_field(is_required=True)
+    revoked_at: dt.datetime | None = instant_field()
+
+
 class ComposeStage(StrEnum):
     """How far a briefing is that is being composed."""
 

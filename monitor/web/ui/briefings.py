@@ -2,23 +2,20 @@
 
 import asyncio
 import datetime as dt
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Form, Query, Request, Response
 from pydantic import ValidationError
-from starlette.datastructures import FormData
 
 from monitor.bootstrap import App
 from monitor.briefing.compose import Briefing, BriefingItem, drop_gaps
 from monitor.briefing.deliver import build_attachment_name, build_subject
-from monitor.briefing.editing import BriefingEdit, BriefingEditPatch, ItemMove, move_item, update_edit
 from monitor.briefing.layout import build_document
 from monitor.db.tables.delivery import DeliveryStatus
-from monitor.errors import Conflict, UsageError
+from monitor.errors import UsageError
 from monitor.exports.document import Document, find_numeric_columns
 from monitor.exports.registry import BRIEFING_FORMATS
 from monitor.i18n.catalogue import get_words, has_message
@@ -27,7 +24,7 @@ from monitor.i18n.model import describe_validation_error
 from monitor.services.briefings import check_sources
 from monitor.services.deliveries import DeliverySchema
 from monitor.services.dispatch import find_target
-from monitor.services.drafts import BriefingDraft, show_initially
+from monitor.services.drafts import show_initially
 from monitor.web.api.briefings import (
     BriefingId,
     ComposeRequest,
@@ -36,16 +33,11 @@ from monitor.web.api.briefings import (
     parse_compose_form,
 )
 from monitor.web.api.cursors import build_next_url, cut_page, decode_cursor, decode_id
-from monitor.web.auth import AppDep, Editor, Reader
-from monitor.web.problems import describe_invalid_fields
+from monitor.web.api.shares import build_share_schema
+from monitor.web.auth import AppDep, Editor, Principal, Reader
 from monitor.web.ui.rendering import PageRenderer, Renderer
 
 PAGE_SIZE = 50
-_ORDER_PATTERN = re.compile(r"(top|more|out):([\d,]*)")
-_MOVE_PATTERN = re.compile(r"(up|down|top|more|out)-(\d{1,10})")
-_MAX_LISTED_ITEMS = 200
-"""So many further items, and so many of those left out, have their buttons on the page."""
-
 
 router = APIRouter()
 
@@ -174,9 +166,17 @@ async def _render_form(
 
 
 @router.get("/briefings/{briefing_id}")
-async def read(app: AppDep, renderer: Renderer, _: Reader, briefing_id: BriefingId) -> Response:
+async def read(app: AppDep, renderer: Renderer, principal: Reader, briefing_id: BriefingId) -> Response:
+    return await render_saved_briefing(app, renderer, briefing_id, by=principal)
+
+
+async def render_saved_briefing(
+    app: App, renderer: PageRenderer, briefing_id: int, *, by: Principal, share_url: str | None = None
+) -> Response:
+    """Render the page of a saved briefing; `share_url` is a link that was just made."""
     draft = await app.drafts.get(briefing_id)
     sent = await _load_deliveries(app, briefing_id)
+    shares = await app.shares.list(briefing_id, by=by) if by.is_editor else []
     return await asyncio.to_thread(
         lambda: renderer.render(
             "briefings/one.html",
@@ -184,6 +184,8 @@ async def read(app: AppDep, renderer: Renderer, _: Reader, briefing_id: Briefing
             view=build_briefing_view(draft.briefing),
             formats=BRIEFING_FORMATS,
             targets=app.targets.list_names(),
+            shares=[build_share_schema(share, app.clock.now()) for share in shares],
+            share_url=share_url,
             **sent,
         )
     )
@@ -239,46 +241,6 @@ def _list_errors(error: ValidationError) -> dict[str, Message]:
     return errors
 
 
-@router.get("/briefings/{briefing_id}/edit")
-async def edit(app: AppDep, renderer: Renderer, _: Editor, briefing_id: BriefingId) -> Response:
-    draft = await app.drafts.get(briefing_id)
-    return await asyncio.to_thread(_render_editor, renderer, draft, draft.edit)
-
-
-@router.post("/briefings/{briefing_id}/edit")
-async def put_in_order(
-    app: AppDep, renderer: Renderer, request: Request, principal: Editor, briefing_id: BriefingId
-) -> Response:
-    """Save the form, or show it again with one item moved: what was typed stays."""
-    draft, given = await app.drafts.get(briefing_id), await request.form()
-    version = str(given.get("version", ""))
-    base_version = int(version) if re.fullmatch(r"\d{1,9}", version) else 0
-    try:
-        changes = _parse_changes(given)
-        wanted = update_edit(draft.composed, draft.edit, changes, by=principal.name)
-    except ValidationError as error:
-        return await asyncio.to_thread(
-            _render_editor, renderer, draft, draft.edit, trouble=describe_invalid_fields(error), status=400
-        )
-    except UsageError as error:
-        return await asyncio.to_thread(_render_editor, renderer, draft, draft.edit, trouble=error.message, status=400)
-    pressed = str(given.get("do", ""))
-    if move := _MOVE_PATTERN.fullmatch(pressed):
-        wanted = move_item(draft.composed, wanted, int(move[2]), cast("ItemMove", move[1]))
-    if move or pressed == "group":
-        return await asyncio.to_thread(
-            _render_editor, renderer, draft, wanted, base_version=base_version, pressed=pressed
-        )
-    try:
-        await app.drafts.update(briefing_id, changes, version=base_version, by=principal)
-    except Conflict as error:
-        theirs = await app.drafts.get(briefing_id)
-        return await asyncio.to_thread(
-            _render_editor, renderer, theirs, wanted, trouble=error.message, status=409, is_overtaken=True
-        )
-    return renderer.redirect(f"/briefings/{briefing_id}", notice="briefing_edited")
-
-
 @router.get("/briefings/{briefing_id}/send")
 async def preview_sending(
     app: AppDep, renderer: Renderer, _: Editor, briefing_id: BriefingId, target: str, gaps: bool | None = None
@@ -320,64 +282,6 @@ async def send(
         target, draft, by=principal, include_gaps=include_gaps, test_to=test_to.strip() if is_test else None
     )
     return renderer.redirect(f"/briefings/{briefing_id}", notice=get_delivery_notice(delivery.status))
-
-
-def _render_editor(
-    renderer: PageRenderer,
-    draft: BriefingDraft,
-    edit: BriefingEdit,
-    *,
-    status: int = 200,
-    base_version: int | None = None,
-    pressed: str = "",
-    trouble: Message | None = None,
-    is_overtaken: bool = False,
-) -> Response:
-    """Render the form, filled with an edit that may not be saved yet."""
-    return renderer.render(
-        "briefings/edit.html",
-        status=status,
-        row=draft.row,
-        edit=edit,
-        theirs=draft.briefing,
-        items={item.id: item for item in draft.whole.items},
-        is_changed=edit != draft.edit,
-        overview=draft.composed.overview,
-        by_standing={
-            place: [item for item in edit.items if item.standing == place] for place in ("top", "more", "out")
-        },
-        most=_MAX_LISTED_ITEMS,
-        base_version=draft.row.version if base_version is None else base_version,
-        pressed=pressed,
-        trouble=trouble,
-        is_overtaken=is_overtaken,
-    )
-
-
-def _parse_changes(given: FormData) -> BriefingEditPatch:
-    """Parse the form; the order is in one field, as `top:3,1;more:2;out:`."""
-    items = [
-        {"id": int(part), "standing": place, "note": _parse_text(given, f"note-{part}")}
-        for place, ids in _ORDER_PATTERN.findall(str(given.get("order", "")))
-        for part in ids.split(",")
-        if part
-    ]
-    return BriefingEditPatch.model_validate(
-        {
-            "title": _parse_text(given, "title") or None,
-            "note": _parse_text(given, "note"),
-            "group": given.get("group", "theme"),
-            "has_overview": "has_overview" in given,
-            "include_gaps": "include_gaps" in given,
-            "items": items,
-        }
-    )
-
-
-def _parse_text(given: FormData, name: str) -> str | None:
-    """Return what was typed; browsers count a line's end as one character and send two."""
-    typed = given.get(name)
-    return None if typed is None else str(typed).replace("\r\n", "\n").strip()
 
 
 @router.get("/deliveries")

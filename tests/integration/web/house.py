@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from monitor.bootstrap import App
+from monitor.briefing.editing import BriefingEditPatch, ItemEditPatch
 from monitor.db.queries.filters import ItemFilter
 from monitor.db.reading import LedgerEntry, SectionPlan, SectionReading, UnseenPlace
 from monitor.db.sessions import sanitize_text
@@ -93,6 +94,9 @@ async def furnish(app: App, *, at: dt.datetime) -> House:
     await _researches(app, at)
     await _evaluate(app, items, at)
     draft = await app.drafts.save(BriefingQuery(days=3, keywords=[]), by=COMMAND_LINE)
+    worst = sanitize_text(WORST)[:900]
+    words = ItemEditPatch(id=draft.edit.items[0].id, title=worst, summary=worst, note=worst)
+    await app.drafts.update(draft.row.id, BriefingEditPatch(items=[words]), version=1, by=COMMAND_LINE)
     return House(items=items, source_id=source.id or 0, run_id=run_id, briefing_id=draft.row.id)
 
 

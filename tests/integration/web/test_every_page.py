@@ -62,6 +62,8 @@ NOT_BY_LINK = {
     "/sources/catalogue/additions/{addition_id}",
     "/sources/catalogue/additions/{addition_id}/steps",
     "/briefings/{briefing_id}/deliveries",
+    "/briefings/{briefing_id}/preview",
+    "/shared/{token}",
 }
 ASKED = {
     "/items": ["?q=bell&hidden=both", "?q=项目&type=通知"],
@@ -83,7 +85,8 @@ LOOK = """() => ({
   too_wide: document.scrollingElement.scrollWidth <= window.innerWidth ? [] :
     [...document.querySelectorAll('main *')].filter((node) => node.getBoundingClientRect().right > window.innerWidth)
       .map((node) => node.outerHTML.slice(0, 120)).slice(0, 3),
-  odd: [...document.querySelectorAll('iframe, object, embed, base, math, template, meta[http-equiv=refresh], style')]
+  odd: [...document.querySelectorAll(
+    'iframe:not([src^="/briefings/"]), object, embed, base, math, template, meta[http-equiv=refresh], style')]
     .map((node) => node.outerHTML)
     .concat([...document.querySelectorAll('script')].filter((node) => !node.src).map((node) => node.outerHTML))
     .concat([...document.querySelectorAll('*')].filter((node) =>
@@ -348,6 +351,25 @@ async def test_nothing_of_what_is_stored_runs_anywhere(walk: Walk, place: Place)
     assert not wrong, json.dumps(wrong, indent=1, ensure_ascii=False)
     assert all(visit.seen["address"].startswith(place.url) for visit in walk.visits)
     assert walk.complaints == []
+
+
+async def test_a_shared_briefing_runs_nothing_shows_no_way_in_and_passes_axe(place: Place, axe: str | None) -> None:
+    _, token = await place.app.shares.create(place.house.briefing_id, by=COMMAND_LINE)
+    walked = Walk()
+    async with async_playwright() as play:
+        browser = await play.chromium.launch(
+            executable_path=str(find_browser(BrowserSettings())), args=["--no-sandbox"]
+        )
+        context = await browser.new_context(viewport={"width": 390, "height": 844})
+        page = await listened(context, place, walked)
+        await page.goto(f"{place.url}shared/{token}")
+        seen = await page.evaluate(LOOK)
+        assert await page.locator(f"a[href^='{place.url}'], a[href^='/'], form, script").count() == 0
+        assert await context.cookies() == []
+        assert (seen["ran"], seen["too_wide"], walked.complaints) == (0, [], [])
+        if axe is not None:
+            assert await judged(page, axe) == []
+        await browser.close()
 
 
 def legible(text: str) -> str:

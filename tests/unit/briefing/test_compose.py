@@ -458,6 +458,8 @@ def test_json_is_the_briefing_itself_readable_and_complete() -> None:
         "places",
         "interpretations",
         "note",
+        "editor_title",
+        "editor_summary",
         "moved",
         "unchecked",
         *("why", "relevance", "kind", "stage", "policy"),

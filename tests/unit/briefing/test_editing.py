@@ -1,5 +1,9 @@
 """A briefing put in order by hand: what may be decided, what stays as it was collected."""
 
+import html
+import io
+import json
+import zipfile
 from typing import Any
 
 import pytest
@@ -13,6 +17,7 @@ from monitor.briefing.editing import (
     BriefingEditPatch,
     ItemMove,
     ItemPlacement,
+    add_items,
     apply_edit,
     create_initial_edit,
     move_item,
@@ -217,3 +222,103 @@ def test_a_chat_gets_the_order_by_hand_and_the_notes() -> None:
     assert note == "✎ 本周重点 (王)"
     assert first.startswith("1. 第4号")
     assert "✎ 请看 (王)" in first
+
+
+JUDGED = composed(
+    item(
+        1,
+        summary="甲增长5%。乙下降。丙待定。",
+        unchecked=["丙待定。"],
+        statements={"supported_by_code": 1, "supported_by_model": 1, "unchecked": 1},
+    ),
+    item(2, tier=5),
+    item(3),
+)
+
+
+def reword(briefing: Briefing, *items: dict[str, Any], top: int | None = None, by: str = "李") -> BriefingEdit:
+    return update_edit(briefing, create_initial_edit(briefing, top), BriefingEditPatch(items=list(items)), by=by)
+
+
+def test_a_sentence_of_the_editor_is_marked_and_the_verified_text_stays_beside_it() -> None:
+    edit = reword(JUDGED, {"id": 1, "title": "新标题", "summary": "甲增长5%。增长5%。丙待定。"})
+    first = apply_edit(JUDGED, edit, by="李").items[0]
+    assert (first.title, first.summary) == (JUDGED.items[0].title, JUDGED.items[0].summary)
+    assert first.shown_title == "新标题‡"
+    assert first.marked_summary == "甲增长5%。增长5%。‡丙待定。†"
+    assert first.editor_summary is not None
+    assert (first.editor_summary.by, first.editor_summary.own) == ("李", ["增长5%。"])
+
+
+def test_only_the_verified_sentences_that_are_still_shown_are_counted() -> None:
+    edit = reword(JUDGED, {"id": 1, "summary": "甲增长5%。丁大涨。"})
+    counts = apply_edit(JUDGED, edit, by="李").statements
+    assert (counts.shown, counts.supported_by_code, counts.unchecked) == (1, 0, 0)
+    assert apply_edit(JUDGED, create_initial_edit(JUDGED, None), by=None).statements.shown == 3
+
+
+@pytest.mark.parametrize(
+    "restored",
+    [{"title": "", "summary": ""}, {"title": " 第1号 ", "summary": " 甲增长5%。乙下降。丙待定。\n"}],
+    ids=["emptied", "typed again"],
+)
+def test_the_verified_text_comes_back(restored: dict[str, str]) -> None:
+    edit = reword(JUDGED, {"id": 1, "title": "新标题", "summary": "别的。"})
+    again = update_edit(JUDGED, edit, BriefingEditPatch(items=[{"id": 1, **restored}]), by="王")
+    assert again == create_initial_edit(JUDGED, None)
+
+
+def test_a_text_bears_the_name_of_who_changed_it_last() -> None:
+    edit = reword(JUDGED, {"id": 1, "title": "新标题", "summary": "别的。"})
+    saved = update_edit(
+        JUDGED, edit, BriefingEditPatch(items=[{"id": 1, "title": "新标题", "summary": "更好。"}]), by="王"
+    )
+    title, summary = saved.items[0].title, saved.items[0].summary
+    assert title is not None
+    assert summary is not None
+    assert (title.by, summary.by) == ("李", "王")
+
+
+@pytest.mark.parametrize("format_name", ["md", "html", "atom", "csv", "docx", "xlsx"])
+def test_every_format_marks_what_the_editor_wrote(format_name: str) -> None:
+    edit = reword(
+        JUDGED, {"id": 1, "title": "新标题", "summary": "甲增长5%。丁大涨。"}, {"id": 3, "title": "三"}, top=2
+    )
+    content = render_briefing(apply_edit(JUDGED, edit, by="李"), format_name)
+    if format_name in ("docx", "xlsx"):
+        with zipfile.ZipFile(io.BytesIO(content)) as file:
+            content = b"".join(file.read(name) for name in file.namelist() if name.endswith(".xml"))
+    text = html.unescape(content.decode())
+    for words in ("新标题‡", "丁大涨。‡", "三‡"):
+        assert words in text
+    assert "甲增长5%。‡" not in text
+    assert "第1号" in text or format_name == "atom"
+
+
+def test_mail_and_chat_mark_what_the_editor_wrote() -> None:
+    edit = reword(JUDGED, {"id": 1, "title": "新标题", "summary": "丁大涨。"}, {"id": 3, "title": "三"}, top=2)
+    delivery = Delivery(
+        id="d", target="t", kind=DeliveryKind.TYPED, planned_at=FOUR.generated_at, key="k", message_id="<m@x>"
+    )
+    letter = build_briefing_notification(delivery, apply_edit(JUDGED, edit, by="李"), unfinished=(), enclosures=())
+    assert all("新标题‡" in text for text in (letter.html, letter.text, letter.digest.points[0]))
+    assert all("丁大涨。‡" in text for text in (letter.html, letter.text))
+
+
+def test_json_keeps_the_verified_text_where_it_was_and_the_editors_beside_it() -> None:
+    edit = reword(JUDGED, {"id": 1, "title": "新标题"})
+    first = json.loads(render_briefing(apply_edit(JUDGED, edit, by="李"), "json"))["items"][0]
+    assert first["title"] == "第1号"
+    assert first["editor_title"] == {"text": "新标题", "by": "李", "own": ["新标题"]}
+
+
+def test_all_below_the_cut_is_left_out_and_kept() -> None:
+    edit = move_item(FOUR, create_initial_edit(FOUR, 3), 2, "cut")
+    assert (ids(edit), ids(edit, "more"), ids(edit, "out")) == ([1, 2], [], [3, 4])
+
+
+def test_what_was_added_by_hand_survives_later_edits() -> None:
+    edit = add_items(FOUR, create_initial_edit(FOUR, None), composed(item(9, tier=1)))
+    saved = update_edit(FOUR, edit, BriefingEditPatch(title="本周"), by="王")
+    assert 9 in ids(saved)
+    assert 9 in apply_edit(FOUR, saved, by="王").item_ids

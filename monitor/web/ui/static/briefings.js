@@ -1,4 +1,4 @@
-// Briefings: says that something is at work, and moves items without loading the page anew.
+// Briefings: says that something is at work, and follows what is made in the background.
 // Everything here works without it too, by plain forms.
 
 for (const form of document.querySelectorAll("form[data-working]")) {
@@ -61,55 +61,3 @@ async function followComposing() {
   }
 }
 followComposing();
-
-let arrange = document.getElementById("arrange");
-let isSaving = false;
-
-if (arrange) {
-  document.addEventListener("submit", async (event) => {
-    const pressed = event.submitter;
-    if (event.target !== arrange) return;
-    if (isSaving || !pressed || pressed.value === "save") {
-      isSaving = true;
-      return;
-    }
-    event.preventDefault();
-    if (arrange.getAttribute("aria-busy")) return;
-    await moved(pressed);
-  });
-  document.addEventListener("input", (event) => {
-    if (arrange.contains(event.target)) arrange.dataset.changed = "true";
-  });
-  window.addEventListener("beforeunload", (event) => {
-    if (arrange.dataset.changed === "true" && !isSaving) event.preventDefault();
-  });
-}
-
-// The server puts the items in order; its form takes the place of this one, and the focus stays on what was pressed.
-async function moved(pressed) {
-  arrange.setAttribute("aria-busy", "true");
-  const place = pressed.getBoundingClientRect().top;
-  let answer;
-  try {
-    answer = await fetch(arrange.action, { method: "POST", body: new FormData(arrange, pressed) });
-  } catch {
-    answer = null;
-  }
-  const made = answer && answer.ok ? new DOMParser().parseFromString(await answer.text(), "text/html") : null;
-  const next = made && made.getElementById("arrange");
-  if (!next) {
-    arrange.removeAttribute("aria-busy");
-    isSaving = true;
-    arrange.requestSubmit(pressed); // the page itself says what is wrong
-    return;
-  }
-  arrange.replaceWith(next);
-  arrange = next;
-  const again = next.querySelector(`#${CSS.escape(pressed.id)}:not([disabled])`);
-  const item = pressed.value.split("-")[1];
-  const focus = again || next.querySelector(`[value$="-${CSS.escape(item || "")}"]:not([disabled])`);
-  if (focus) {
-    focus.focus({ preventScroll: true });
-    window.scrollBy(0, focus.getBoundingClientRect().top - place);
-  }
-}
