@@ -20,7 +20,7 @@ from monitor.i18n.model import MessageModel
 from monitor.log_in import LogInStep
 from monitor.recipe import SectionRecipe
 from monitor.services.audit import Actor, AuditAction, AuditedService
-from monitor.services.schedules import find_next_fire_time
+from monitor.services.schedules import DEFAULT_SCHEDULE, find_next_fire_time
 from monitor.services.sources.form import SourceForm, build_source, diff_sources, dump_form_values, validate_form
 from monitor.vocabulary import Render, Role, SourceKind
 
@@ -194,7 +194,7 @@ class SourceService(AuditedService):
     def build_draft(self, values: Mapping[str, Any], *, stored: Source | None = None) -> Source:
         if stored is None:
             return self._build_source(values)
-        made = self._build_source({**dump_form_values(stored), **values})
+        made = build_source({**dump_form_values(stored), **values}, now=self.clock.now(), timezone=self.timezone)
         return Source.model_validate({**stored.model_dump(), **made.model_dump(include=set(SourceForm.model_fields))})
 
     async def edit(self, source_id: int, changes: Mapping[str, Any], *, by: Actor) -> Source:
@@ -306,6 +306,8 @@ class SourceService(AuditedService):
         return await self.store.sources.seed([self._build_source(row) for row in rows])
 
     def _build_source(self, values: Mapping[str, Any]) -> Source:
+        """Build a new source: one that does not say when it runs gets the default schedule."""
+        values = {"schedule": DEFAULT_SCHEDULE, **values}
         return build_source(values, now=self.clock.now(), timezone=self.timezone)
 
     def _build_schema(self, source: Source, activity: SourceActivity) -> SourceSchema:

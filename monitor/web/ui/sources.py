@@ -18,6 +18,7 @@ from monitor.errors import Conflict, UsageError
 from monitor.i18n.message import Message
 from monitor.services.items import ItemQuery
 from monitor.services.runs import RunQuery
+from monitor.services.schedules import DEFAULT_SCHEDULE
 from monitor.services.settings import SecretSettingSchema
 from monitor.services.sources.discovery import is_discoverable
 from monitor.services.sources.exchange import (
@@ -37,6 +38,7 @@ from monitor.web.api.sources import SourceId, add_default_name, export_sources
 from monitor.web.auth import RUN_SCOPE, Admin, AppDep, Editor, Reader
 from monitor.web.middleware import sanitize_redirect_path
 from monitor.web.ui.rendering import FilterText, PageRenderer, Renderer
+from monitor.web.ui.schedules import parse_schedule_fields
 
 _PAGE_SIZE = 50
 _MAX_LATEST = 10
@@ -45,7 +47,7 @@ _AUTO_KIND = "auto"
 _LIST_FIELDS = ("focus_areas", "keywords_include", "keywords_exclude", "tags")
 _NUMBER_FIELDS = ("window_days", "max_items")
 _SWITCH_FIELDS = ("allow_other_hosts", "enabled")
-_TEXT_FIELDS = ("name", "url", "schedule", "timezone", "language", "summary_language")
+_TEXT_FIELDS = ("name", "url", "timezone", "language", "summary_language")
 UrlText = Annotated[str, Query(max_length=2000)]
 TrialId = Annotated[str, Path(min_length=1, max_length=40)]
 
@@ -72,6 +74,8 @@ async def _parse_source_form(request: Request) -> dict[str, Any]:
     if texts["recipes"]:
         values["recipes"] = parse_json_cell(texts["recipes"])
     values["steps"] = _split_lines(texts["steps"])
+    if (schedule := parse_schedule_fields(form)) is not None:
+        values["schedule"] = schedule
     return values
 
 
@@ -168,7 +172,7 @@ def _build_list_url(asked: dict[str, Any]) -> str:
 async def new(app: AppDep, renderer: Renderer, _: Editor, url: UrlText = "", by_hand: bool = False) -> Response:
     """Show one field for an address or, `by_hand`, the whole form."""
     if by_hand:
-        return _render_form(app, renderer, {"url": url})
+        return _render_form(app, renderer, {"url": url, "schedule": DEFAULT_SCHEDULE})
     return _render_new(renderer, {"url": url})
 
 
@@ -234,7 +238,7 @@ async def show_trial(app: AppDep, renderer: Renderer, _: Editor, trial_id: Trial
         pinned=pinned,
         others=sorted(pinned - {line for line, _ in found}),
         stored=stored,
-        was=dump_form_values(stored) if stored else None,
+        timezone=app.settings.timezone,
     )
 
 
