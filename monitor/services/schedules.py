@@ -225,7 +225,7 @@ def _format_times(times: Iterable[tuple[int, int]]) -> tuple[str, ...]:
 
 
 def parse_written_schedule(text: str) -> str | None:
-    """Return the cron of a schedule in words: `daily 06:30`, `weekdays at 07:00`, `monday 08:00`, `every 6 hours`, `off`.
+    """Return the cron of words such as `daily 06:30`, `weekdays at 07:00`, `monday 08:00`, `every 6 hours` and `off`.
 
     Other text is returned as it is, to be checked as cron.
     """

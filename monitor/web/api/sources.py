@@ -135,9 +135,18 @@ async def sources(
 
 
 @router.post("", status_code=201, summary="Begin to watch a source")
-async def add(app: AppDep, principal: Editor, source: SourceForm) -> SourceSchema:
-    """It is checked as a whole; nothing is fetched. `POST /api/sources/trials` shows what it would bring."""
-    added = await app.sources.add(source.model_dump(mode="json", exclude_unset=True), by=principal)
+async def add(
+    app: AppDep,
+    principal: Editor,
+    source: SourceForm,
+    trial: Annotated[str, Query(max_length=40, description="The trial that becomes its first run.")] = "",
+) -> SourceSchema:
+    """It is checked as a whole; without a schedule it runs daily at 06:30, with `off` by hand only.
+
+    `POST /api/sources/trials` shows what it would bring. With that trial, what it read is not read again: `run_id` is
+    the first run.
+    """
+    added, _ = await app.trials.keep(trial, source.model_dump(mode="json", exclude_unset=True), by=principal)
     return await app.sources.get_schema(added.id or 0)
 
 

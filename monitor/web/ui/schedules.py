@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from monitor.services.schedules import HOUR_STEPS, SchedulePattern, ScheduleKind
+from monitor.services.schedules import HOUR_STEPS, ScheduleKind, SchedulePattern
 
 _DEFAULT_TIME = SchedulePattern(kind=ScheduleKind.DAILY).times[0]
 

@@ -37,7 +37,7 @@ from monitor.web.api.cursors import build_next_url, decode_id, encode_cursor
 from monitor.web.api.sources import SourceId, add_default_name, export_sources
 from monitor.web.auth import RUN_SCOPE, Admin, AppDep, Editor, Reader
 from monitor.web.middleware import sanitize_redirect_path
-from monitor.web.ui.rendering import FilterText, PageRenderer, Renderer
+from monitor.web.ui.rendering import FilterText, FormText, PageRenderer, Renderer
 from monitor.web.ui.schedules import parse_schedule_fields
 
 _PAGE_SIZE = 50
@@ -209,12 +209,15 @@ def _render_new(
 
 
 @router.post("")
-async def save(app: AppDep, renderer: Renderer, principal: Editor, values: SourceValues) -> Response:
+async def save(
+    app: AppDep, renderer: Renderer, principal: Editor, values: SourceValues, trial: FormText = ""
+) -> Response:
+    """Add a source; one that was tried shows its first run, which has read the site already."""
     try:
-        source = await app.sources.add(values, by=principal)
+        source, run_id = await app.trials.keep(trial, values, by=principal)
     except UsageError as error:
         return _render_form(app, renderer, values, error)
-    return renderer.redirect(f"/sources/{source.id}", notice="source_added")
+    return renderer.redirect(f"/runs/{run_id}" if run_id else f"/sources/{source.id}", notice="source_added")
 
 
 @router.get("/trials/{trial_id}")

@@ -46,7 +46,9 @@ def test_several_times_a_day_are_said_and_picked_as_cron() -> None:
     assert (pattern.picked_kind, pattern.cron) == ("cron", "0 7,13,18 * * *")
 
 
-@pytest.mark.parametrize("cron", ["*/10 * * * *", "0 7 1 * *", "5 */3 * * *", "0 7 * 1 *", "0 7-9 * * *", "0 */5 * * *"])
+@pytest.mark.parametrize(
+    "cron", ["*/10 * * * *", "0 7 1 * *", "5 */3 * * *", "0 7 * 1 *", "0 7-9 * * *", "0 */5 * * *"]
+)
 def test_any_other_cron_stays_what_it_is(cron: str) -> None:
     pattern = SchedulePattern.parse(cron)
     assert (pattern.kind, pattern.format_cron()) == ("cron", cron)
