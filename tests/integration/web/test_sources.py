@@ -145,7 +145,8 @@ async def test_a_source_is_edited_whole_and_what_changed_is_on_record(desk: Any)
     form = form_of((await editor.get(f"/sources/{source.id}/edit")).text)
     assert form["tags"] == ["能源"]
     answer = await editor.post(
-        f"/sources/{source.id}/edit", {**form, "kind": "site", "name": "能源总署", "tags": "", "enabled": []}
+        f"/sources/{source.id}/edit",
+        {**form, "kind": "site", "schedule_kind": "weekdays", "name": "能源总署", "tags": "", "enabled": []},
     )
     assert answer.headers["location"] == f"/sources/{source.id}"
     edited = await desk.app.sources.get_by_id(source.id)

@@ -131,7 +131,7 @@ async def test_six_clicks_and_one_reading_bring_a_real_source_to_its_first_brief
     browser: Browser, tmp_path: Path, sqlite_url: str, free_port: int
 ) -> None:
     """From an empty database: the site is asked for each of its pages once, by trial and first run together."""
-    site = SampleSite(today=dt.datetime.now(dt.UTC).date())
+    site = SampleSite("bureau", today=dt.datetime.now(dt.UTC).date())
     clicks = 0
     async with AsyncExitStack() as stack:
         base_url = await stack.enter_async_context(site.serve())
@@ -154,6 +154,8 @@ async def test_six_clicks_and_one_reading_bring_a_real_source_to_its_first_brief
         await click("Add a source")
         await page.keyboard.type(f"{base_url}/")
         await click("Try it")
+        await page.locator(".card.keep").wait_for(timeout=3 * TIMEOUT_MS)
+        tried = await page.locator("p.notice").inner_text()  # "12 items would be saved now."
         await click("Save")
         await page.wait_for_url("**/runs/*")
         read = page.locator("form[action$='/briefings/open'] button:visible")
@@ -167,9 +169,9 @@ async def test_six_clicks_and_one_reading_bring_a_real_source_to_its_first_brief
         assert (run.source_id, run.status, run.is_baseline) == (source.id, "succeeded", True)
         assert source.schedule == "30 6 * * *"
         items = await app.store.items.list_for_run(run.id)
-        expected = {item.title for item in site.list_expected_items(base_url)}
-        assert {item.title for item in items} >= expected
-        assert all(item.evidence for item in items)
+        assert len(items) == int(tried.split()[0]) > 5
+        for item in items:
+            assert await app.store.evidence.list_claims(item.id or 0), item.title
         report = await app.runs.get_full_report(run.id)
         assert report.coverage.saved == len(items)
         repeated = {path: count for path, count in Counter(site.requests).items() if count > 1}
