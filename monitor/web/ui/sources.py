@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Annotated, Any
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from starlette.datastructures import FormData, UploadFile
@@ -16,6 +16,7 @@ from monitor.bootstrap import App
 from monitor.config.stored import SECRET_PREFIX
 from monitor.errors import Conflict, UsageError
 from monitor.i18n.message import Message
+from monitor.services.alarms import SourceHealth
 from monitor.services.items import ItemQuery
 from monitor.services.runs import RunQuery
 from monitor.services.schedules import DEFAULT_SCHEDULE
@@ -31,7 +32,16 @@ from monitor.services.sources.exchange import (
     parse_section,
 )
 from monitor.services.sources.form import InvalidSource, SourceForm, dump_form_values
-from monitor.services.sources.service import BulkAction, SourceFilter, SourceSchema, SourceStatus, is_importable
+from monitor.services.sources.service import (
+    BulkAction,
+    PinnedSection,
+    SectionChange,
+    SourceFilter,
+    SourceSchema,
+    SourceStatus,
+    is_importable,
+)
+from monitor.urls import url_key
 from monitor.vocabulary import SourceKind
 from monitor.web.api.cursors import build_next_url, decode_id, encode_cursor
 from monitor.web.api.sources import SourceId, add_default_name, export_sources
@@ -44,6 +54,7 @@ _PAGE_SIZE = 50
 _MAX_LATEST = 10
 _MAX_PREVIEW_ENTRIES = 300
 _AUTO_KIND = "auto"
+_FILTERS = ("q", "tag", "kind", "state")
 _LIST_FIELDS = ("focus_areas", "keywords_include", "keywords_exclude", "tags")
 _NUMBER_FIELDS = ("window_days", "max_items")
 _SWITCH_FIELDS = ("allow_other_hosts", "enabled")
@@ -120,12 +131,7 @@ async def sources(
     state: str = "",
     cursor: str = "",
 ) -> Response:
-    wanted = SourceFilter(
-        text=q,
-        tag=tag,
-        kind=SourceKind(kind) if kind in set(SourceKind) else None,
-        state=SourceStatus(state) if state in set(SourceStatus) else None,
-    )
+    wanted = _build_filter(q=q, tag=tag, kind=kind, state=state)
     found = await app.sources.list_page(wanted, after=decode_id(cursor), limit=_PAGE_SIZE)
     asked = {"q": q, "tag": tag, "kind": wanted.kind or ""}
     following = encode_cursor(found.after) if found.after else None
@@ -138,6 +144,7 @@ async def sources(
         kinds=list(SourceKind),
         states=list(SourceStatus),
         address=_build_list_url,
+        default_schedule=DEFAULT_SCHEDULE,
         next_url=build_next_url("/sources", {**asked, "state": wanted.state}, following),
         is_served=await app.sweeps.has_worker(),
     )
@@ -146,14 +153,62 @@ async def sources(
 @router.post("/bulk")
 async def bulk(app: AppDep, renderer: Renderer, request: Request, principal: Editor) -> Response:
     form = await request.form()
-    ids = {int(text) for text in map(str, form.getlist("ids")) if text.isdecimal() and len(text) < 10}
     action = str(form.get("action", ""))
-    if action not in set(BulkAction):
+    if action not in set(BulkAction) - {BulkAction.REMOVE}:
         raise UsageError("source.no_action")
-    tag = str(form.get("tag", ""))
-    changed = await app.sources.change_many(ids, BulkAction(action), tag=tag, by=principal)
-    notice = "sources_changed" if changed else "sources_unchanged"
-    return renderer.redirect(sanitize_redirect_path(str(form.get("back") or "/sources")), notice=notice)
+    changed = await app.sources.change_many(
+        await _list_chosen_ids(app, form),
+        BulkAction(action),
+        tag=str(form.get("tag", "")),
+        schedule=parse_schedule_fields(form) or "",
+        by=principal,
+    )
+    return renderer.redirect(_get_back(form), notice="sources_changed" if changed else "sources_unchanged")
+
+
+@router.post("/bulk/run", dependencies=[RUN_SCOPE])
+async def run_many(app: AppDep, renderer: Renderer, request: Request, principal: Editor) -> Response:
+    form = await request.form()
+    chosen = await _list_chosen_ids(app, form)
+    for source in await app.sources.list_sources():
+        if source.id in chosen:
+            await app.sweeps.enqueue(source, by=principal)
+    return renderer.redirect("/runs" if chosen else _get_back(form), notice=None if chosen else "sources_unchanged")
+
+
+@router.post("/bulk/remove")
+async def remove_many(app: AppDep, renderer: Renderer, request: Request, principal: Admin) -> Response:
+    """Show which sources would be removed; once that was seen (`confirmed`), remove them."""
+    form = await request.form()
+    chosen = await _list_chosen_ids(app, form)
+    if "confirmed" in form:
+        await app.sources.change_many(chosen, BulkAction.REMOVE, by=principal)
+        return renderer.redirect("/sources", notice="sources_removed")
+    sources = [source for source in await app.sources.list_sources() if source.id in chosen]
+    if not sources:
+        return renderer.redirect(_get_back(form), notice="sources_unchanged")
+    return renderer.render("sources/remove_many.html", sources=sources, back=_get_back(form))
+
+
+def _get_back(form: FormData) -> str:
+    return sanitize_redirect_path(str(form.get("back") or "/sources"))
+
+
+async def _list_chosen_ids(app: App, form: FormData) -> set[int]:
+    """Return the sources that are ticked; with `whole`, all that the filter of the list means."""
+    if "whole" not in form:
+        return {int(text) for text in map(str, form.getlist("ids")) if text.isdecimal() and len(text) < 10}
+    asked = dict(parse_qsl(urlsplit(_get_back(form)).query))
+    return await app.sources.list_ids(_build_filter(**{name: asked.get(name, "") for name in _FILTERS}))
+
+
+def _build_filter(*, q: str, tag: str, kind: str, state: str) -> SourceFilter:
+    return SourceFilter(
+        text=q,
+        tag=tag,
+        kind=SourceKind(kind) if kind in set(SourceKind) else None,
+        state=SourceStatus(state) if state in set(SourceStatus) else None,
+    )
 
 
 @router.post("/sample", dependencies=[RUN_SCOPE])
@@ -347,11 +402,12 @@ def _guess_format(text: str) -> SourceListFormat:
 
 @router.get("/{source_id}")
 async def source(app: AppDep, renderer: Renderer, _: Reader, source_id: SourceId) -> Response:
-    shown = await app.sources.get_schema(source_id)
+    shown, health = await app.sources.get_schema(source_id), await app.alarms.get_source_health(source_id)
     return renderer.render(
         "sources/show.html",
         source=shown,
-        health=await app.alarms.get_source_health(source_id),
+        health=health,
+        sections=_list_known_sections(shown, health),
         runs=await app.runs.list_rows(RunQuery(source=shown.name), limit=_MAX_LATEST),
         items=await app.archive.list_items(ItemQuery(sources=[shown.name]), limit=_MAX_LATEST),
         alarms=await app.alarms.list_alarms(is_open=True, source_id=source_id, limit=_MAX_LATEST),
@@ -379,6 +435,29 @@ async def store_secrets(
     typed = {path: str(form.get(path) or "") for path in paths}
     await app.settings_service.update({path: value for path, value in typed.items() if value.strip()}, by=principal)
     return renderer.redirect(f"/sources/{source_id}", notice="saved")
+
+
+@router.post("/{source_id}/sections")
+async def change_sections(
+    app: AppDep, renderer: Renderer, request: Request, principal: Editor, source_id: SourceId
+) -> Response:
+    """Pin, unpin or move the section whose button was pressed; `pin` without an address pins all that are read."""
+    form = await request.form()
+    change = next((change for change in SectionChange if change in form), None)
+    if change is None:
+        raise UsageError("source.no_action")
+    known = _list_known_sections(await app.sources.get_schema(source_id), await app.alarms.get_source_health(source_id))
+    url = str(form.get(change))
+    chosen = [section for section in known if not url or section.url == url]
+    await app.sources.change_sections(source_id, change, chosen, by=principal)
+    return renderer.redirect(f"/sources/{source_id}#sections", notice="saved")
+
+
+def _list_known_sections(source: SourceSchema, health: SourceHealth) -> list[PinnedSection]:
+    """Return the pinned sections in their order, then the others that runs have read."""
+    pinned = {url_key(section.url) for section in source.sections}
+    others = [PinnedSection(name=section.name, url=section.url) for section in health.sections]
+    return [*source.sections, *(section for section in others if url_key(section.url) not in pinned)]
 
 
 @router.post("/{source_id}/run", dependencies=[RUN_SCOPE])
