@@ -79,8 +79,11 @@ async def test_an_address_is_tried_then_kept_with_a_pinned_section(desk: Any, mi
     (source,) = await desk.app.sources.list_sources()
     assert source.sections == [{"name": "政策法规", "url": pin.rpartition(" ")[2]}]
     assert (source.focus_areas, source.tags, source.enabled) == (["政策法规", "数据发布"], ["能源", "部委"], True)
-    (entry,) = await desk.app.audit.list_entries(action="source")
-    assert (entry.person, entry.action, entry.subject) == ("editor", "source.add", site.title)
+    (run,) = await desk.app.store.runs.list()
+    assert saved.headers["location"] == f"/runs/{run.id}", "what was read is its first run"
+    entries = await desk.app.audit.list_entries(action="source")
+    assert [(entry.person, entry.subject) for entry in entries] == [("editor", site.title)] * 2
+    assert {entry.action for entry in entries} == {"source.add", "source.run"}
 
 
 async def test_a_trial_tells_how_far_it_is_and_can_be_stopped(desk: Any, ministry: Any) -> None:
