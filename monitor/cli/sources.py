@@ -46,7 +46,7 @@ _OPTIONS: dict[str, Any] = {
     "focus_areas": Annotated[
         list[str] | None, typer.Option("--focus", metavar="TOPIC", help="A topic that matters; may be repeated.")
     ],
-    "rules": Annotated[str | None, typer.Option("--rules", help="Wishes in plain words, for the model.")],
+    "rules": Annotated[str | None, typer.Option("--rules", help="Instructions for the model.")],
     "sections": Annotated[
         list[str] | None, typer.Option("--section", metavar="NAME=URL", help="A pinned section; may be repeated.")
     ],
