@@ -53,12 +53,7 @@ _OPTIONS: dict[str, Any] = {
     "steps": Annotated[
         list[str] | None, typer.Option("--step", metavar="LINE", help="A step of its log-in; repeated, in their order.")
     ],
-    "schedule": Annotated[
-        str | None,
-        typer.Option(
-            "--schedule", metavar="WHEN", help='As "daily 06:30", "weekdays 07:00", "every 6 hours", cron, or off.'
-        ),
-    ],
+    "schedule": Annotated[str | None, typer.Option("--schedule", metavar="WHEN", help='"daily 06:30", cron, or off.')],
     "timezone": Annotated[str | None, typer.Option("--timezone", metavar="ZONE", help="As Europe/Berlin.")],
     "window_days": Annotated[int | None, typer.Option("--window-days", metavar="N", help="Days looked at.")],
     "max_items": Annotated[int | None, typer.Option("--max-items", metavar="N", help="Items of one section and run.")],
@@ -114,14 +109,8 @@ app = build_group()
 
 _BARE_ADDRESS = re.compile(r"[\w.-]+\.[a-z]{2,}(?::\d+)?(?:/\S*)?|(?:localhost|[\d.]+):\d+(?:/\S*)?", re.IGNORECASE)
 _MAX_SHOWN_ROWS = 5
-_HEALTH_FIELDS = (
-    "created_at",
-    "last_run_at",
-    "last_success_at",
-    "last_new_item_at",
-    "consecutive_failures",
-    "last_error",
-)
+_TIME_FIELDS = ("created_at", "last_run_at", "last_success_at", "last_new_item_at")
+_HEALTH_FIELDS = (*_TIME_FIELDS, "consecutive_failures", "last_error")
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The name of the source.")]
 
@@ -132,8 +121,6 @@ def list_sources(
     as_json: JsonOption = False,
 ) -> None:
     """List the sources with their health, newest first."""
-    from monitor.services.schedules import describe_schedule
-
     terminal = get_terminal()
     sources = terminal.run(lambda app: app.sources.list_sources(tag=tag))
     if as_json:
@@ -145,7 +132,7 @@ def list_sources(
                 "name": source.name,
                 "kind": terminal.word("kind", source.kind),
                 "enabled": terminal.translate("yes" if source.enabled else "no"),
-                "schedule": describe_schedule(source.schedule),
+                "schedule": terminal.describe_schedule(source),
                 "last_run": source.last_run_at,
                 "last_success": source.last_success_at,
                 "failures": source.consecutive_failures,
@@ -160,7 +147,6 @@ def list_sources(
 @app.command()
 def show(name: Name, as_json: JsonOption = False) -> None:
     """Show all fields of one source."""
-    from monitor.services.schedules import describe_schedule
     from monitor.services.sources.exchange import format_steps
 
     terminal = get_terminal()
@@ -171,8 +157,8 @@ def show(name: Name, as_json: JsonOption = False) -> None:
     pinned = [f"{section['name']}={section['url']}" for section in source.sections]
     taught = [recipe["url"] for recipe in source.recipes]
     shown = {**_build_source_json(source), "sections": pinned, "recipes": taught, "steps": format_steps(source.steps)}
-    shown["schedule"] = describe_schedule(source.schedule, source.timezone)
-    terminal.write_fields(shown | {name: getattr(source, name) for name in _HEALTH_FIELDS if name.endswith("_at")})
+    shown["schedule"] = terminal.describe_schedule(source)
+    terminal.write_fields(shown | {name: getattr(source, name) for name in _TIME_FIELDS})
 
 
 @app.command()

@@ -79,7 +79,7 @@ class CassetteTransport:
         self._sites.mark_rendered(url)
 
     def for_run(self, recorder: Recorder | None) -> Transport:
-        """Another run asks the sites."""
+        """Return the sites: a cassette is played by one run."""
         return self._sites.for_run(recorder)
 
     async def close(self) -> None:

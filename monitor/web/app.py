@@ -58,6 +58,7 @@ from monitor.web.ui import (
     research,
     runs,
     settings,
+    source_lists,
     sources,
     targets,
     teaching,
@@ -106,6 +107,7 @@ _PAGE_MODULES = (
     research,
     runs,
     settings,
+    source_lists,  # its paths come before those with a number
     sources,
     targets,
     teaching,
