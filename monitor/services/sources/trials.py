@@ -158,7 +158,8 @@ class TrialService:
         task = asyncio.create_task(run())
         self._first_runs.add(task)
         task.add_done_callback(self._first_runs.discard)
-        await asyncio.wait({task, started}, return_when=asyncio.FIRST_COMPLETED)
+        waiting: set[asyncio.Future[Any]] = {task, started}
+        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
         return started.result() if started.done() else None
 
     async def cancel(self, trial_id: str) -> TrialReport:
