@@ -25,7 +25,7 @@ def search_catalogue(
         list[str] | None, typer.Option("--add", metavar="ID", help="Watch this body; may be repeated.")
     ] = None,
     schedule: Annotated[
-        str | None, typer.Option("--schedule", metavar="CRON", help='When added bodies run, as "0 7 * * 1-5".')
+        str | None, typer.Option("--schedule", metavar="WHEN", help='When added bodies run, as "weekdays 07:00".')
     ] = None,
     as_json: JsonOption = False,
 ) -> None:

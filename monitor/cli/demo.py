@@ -73,7 +73,8 @@ async def _run_demo(terminal: Terminal, folder: Path, *, is_quiet: bool) -> "tup
         urls = [await stack.enter_async_context(site.serve()) for site in sites]
         app = await stack.enter_async_context(open_app(build_sample_settings(Settings(), *urls, folder=folder)))
         for site, url in zip(sites, urls, strict=True):
-            values = {"name": site.title, "url": f"{url}/", "focus_areas": [area["name"] for area in site.focus_areas]}
+            focus = [area["name"] for area in site.focus_areas]
+            values = {"name": site.title, "url": f"{url}/", "focus_areas": focus, "schedule": None}
             source = await app.sources.add(values, by=COMMAND_LINE)
             if not is_quiet:
                 terminal.notify("demo.served", title=site.title, url=f"{url}/")

@@ -46,14 +46,14 @@ _OPTIONS: dict[str, Any] = {
     "focus_areas": Annotated[
         list[str] | None, typer.Option("--focus", metavar="TOPIC", help="A topic that matters; may be repeated.")
     ],
-    "rules": Annotated[str | None, typer.Option("--rules", help="Wishes in plain words, for the model.")],
+    "rules": Annotated[str | None, typer.Option("--rules", help="Instructions for the model.")],
     "sections": Annotated[
         list[str] | None, typer.Option("--section", metavar="NAME=URL", help="A pinned section; may be repeated.")
     ],
     "steps": Annotated[
         list[str] | None, typer.Option("--step", metavar="LINE", help="A step of its log-in; repeated, in their order.")
     ],
-    "schedule": Annotated[str | None, typer.Option("--schedule", metavar="CRON", help='As "0 7 * * 1-5".')],
+    "schedule": Annotated[str | None, typer.Option("--schedule", metavar="WHEN", help='"daily 06:30", cron, or off.')],
     "timezone": Annotated[str | None, typer.Option("--timezone", metavar="ZONE", help="As Europe/Berlin.")],
     "window_days": Annotated[int | None, typer.Option("--window-days", metavar="N", help="Days looked at.")],
     "max_items": Annotated[int | None, typer.Option("--max-items", metavar="N", help="Items of one section and run.")],
@@ -109,14 +109,8 @@ app = build_group()
 
 _BARE_ADDRESS = re.compile(r"[\w.-]+\.[a-z]{2,}(?::\d+)?(?:/\S*)?|(?:localhost|[\d.]+):\d+(?:/\S*)?", re.IGNORECASE)
 _MAX_SHOWN_ROWS = 5
-_HEALTH_FIELDS = (
-    "created_at",
-    "last_run_at",
-    "last_success_at",
-    "last_new_item_at",
-    "consecutive_failures",
-    "last_error",
-)
+_TIME_FIELDS = ("created_at", "last_run_at", "last_success_at", "last_new_item_at")
+_HEALTH_FIELDS = (*_TIME_FIELDS, "consecutive_failures", "last_error")
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The name of the source.")]
 
@@ -138,7 +132,7 @@ def list_sources(
                 "name": source.name,
                 "kind": terminal.word("kind", source.kind),
                 "enabled": terminal.translate("yes" if source.enabled else "no"),
-                "schedule": source.schedule,
+                "schedule": terminal.describe_schedule(source),
                 "last_run": source.last_run_at,
                 "last_success": source.last_success_at,
                 "failures": source.consecutive_failures,
@@ -163,7 +157,8 @@ def show(name: Name, as_json: JsonOption = False) -> None:
     pinned = [f"{section['name']}={section['url']}" for section in source.sections]
     taught = [recipe["url"] for recipe in source.recipes]
     shown = {**_build_source_json(source), "sections": pinned, "recipes": taught, "steps": format_steps(source.steps)}
-    terminal.write_fields(shown | {name: getattr(source, name) for name in _HEALTH_FIELDS if name.endswith("_at")})
+    shown["schedule"] = terminal.describe_schedule(source)
+    terminal.write_fields(shown | {name: getattr(source, name) for name in _TIME_FIELDS})
 
 
 @app.command()

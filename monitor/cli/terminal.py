@@ -26,6 +26,7 @@ from monitor.vocabulary import ItemType
 if TYPE_CHECKING:
     from monitor.bootstrap import App
     from monitor.config.model import Settings
+    from monitor.db.tables.collection import Source
     from monitor.services.audit import Actor
 
 
@@ -84,6 +85,12 @@ class Terminal:
     def word(self, kind: str, value: object) -> str:
         """Return a value of a vocabulary in the reader's language; English readers see it as JSON has it."""
         return str(value) if self.language == "en" else get_word(self.language, kind, value)
+
+    def describe_schedule(self, source: "Source") -> Message:
+        """Return when a source runs, in words."""
+        from monitor.services.schedules import describe_schedule
+
+        return describe_schedule(source.schedule, source.timezone)
 
     def translate(self, english: str) -> str:
         return translate(self.language, english)

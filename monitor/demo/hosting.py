@@ -75,7 +75,7 @@ class SampleSiteHost:
         port = await self._serve(site, 0)
         taken = {source.name for source in await self.sources.list_sources()}
         focus = [area["name"] for area in site.focus_areas]
-        values = {"url": f"http://{HOST}:{port}/", "focus_areas": focus, "tags": [SAMPLE_TAG]}
+        values = {"url": f"http://{HOST}:{port}/", "focus_areas": focus, "tags": [SAMPLE_TAG], "schedule": None}
         names = (site.title, f"{site.title} ({SAMPLE_TAG})", f"{site.title} :{port}")
         name = next(name for name in names if name not in taken)
         return await self.sources.add({"name": name, **values}, by=by)

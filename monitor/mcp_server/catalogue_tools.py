@@ -90,12 +90,14 @@ def add_catalogue_tools(server: MCPServer, app: App) -> None:
     @server.tool(annotations=ToolAnnotations(read_only_hint=False, destructive_hint=False))
     async def add_from_catalogue(
         ids: Annotated[list[str], Field(min_length=1, max_length=MAX_ADDED_BODIES, description="As cn-nea")],
-        schedule: Annotated[str, Field(max_length=200, description="As 0 7 * * 1-5; empty: run by hand")] = "",
+        schedule: Annotated[
+            str, Field(max_length=200, description="As weekdays 07:00, 0 7 * * 1-5, or off; empty: daily at 06:30")
+        ] = "",
         wait_s: Seconds = 60,
     ) -> Annotated[CallToolResult, AdditionOutput]:
         """Watch bodies of the catalogue: their sections are loaded, and those that work are read from then on."""
         with raise_tool_errors():
-            begun = app.catalogue.start_adding(ids, by=ASSISTANT, schedule=schedule)
+            begun = app.catalogue.start_adding(ids, by=ASSISTANT, schedule=schedule or None)
             return _answer_addition(await app.catalogue.wait(begun.id, wait_s))
 
     @server.tool(annotations=ToolAnnotations(read_only_hint=True, open_world_hint=False))

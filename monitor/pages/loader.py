@@ -115,6 +115,11 @@ class Loader:
         transport = session.build_transport(self.sites, recorder)
         return replace(self, transport=transport, session=session, parsed=None)
 
+    def play(self, transport: Transport) -> None:
+        """Load from now on through another transport, such as a recording in front of the one that is there."""
+        self.transport = transport
+        self._strategy = FetchStrategy(transport, self.workers, self.parsed)
+
     def can_render(self) -> bool:
         return self.transport.can_render()
 

@@ -13,6 +13,7 @@ from monitor.db.database import Store
 from monitor.db.queries.sections import SourceMemory, export_source_memory
 from monitor.db.tables.collection import Run, Source
 from monitor.db.tables.people import RankFeedbackEntry
+from monitor.evidence.cassette import Cassette, CassetteModel, CassetteTransport
 from monitor.evidence.records import EvidenceArchive
 from monitor.evidence.replay import RecordingModel
 from monitor.fetch.log_in import LogIn
@@ -128,20 +129,31 @@ class RunDependencyFactory:
     new_prompts: PromptsLoader
     build_log_in: LogInBuilder
 
-    async def build(self, run: Run, source: Source, store: Store, *, is_trial: bool) -> RunDependencies:
+    async def build(
+        self, run: Run, source: Source, store: Store, *, is_trial: bool, cassette: Cassette | None = None
+    ) -> RunDependencies:
+        """Equip a run; a trial is recorded on the `cassette`, and any other run plays what is on it."""
         model, prompts = await self.new_model(run.id, store), await self.new_prompts()
         log_in = self.build_log_in(source)
         if is_trial:
-            loader = self.new_loader(None, log_in)
+            loader = self.new_loader(cassette, log_in)
+            if cassette is not None and model is not None:
+                model = RecordingModel(
+                    model, run_id=run.id, attempt=1, save_answer=cassette.save_answer, clock=self.clock
+                )
             return RunDependencies(loader=loader, session=loader.session, model=model, linker=None, prompts=prompts)
         attempt = await store.evidence.get_next_attempt(run.id)
         recorder = self.records.create_recorder(run.id, attempt=attempt)
         if model is not None:
+            if cassette is not None:
+                model = CassetteModel(cassette, model)
             model = RecordingModel(
                 model, run_id=run.id, attempt=attempt, save_answer=store.evidence.add_answer, clock=self.clock
             )
         linker = EvidenceLinker(recorder.load_by_id, self.workers)
         loader = self.new_loader(recorder, log_in)
+        if cassette is not None:
+            loader.play(CassetteTransport(cassette, loader.transport, recorder))
         return RunDependencies(loader=loader, session=loader.session, model=model, linker=linker, prompts=prompts)
 
     async def save_manifest(

@@ -1,11 +1,13 @@
-"""When a source is due: cron as people write it, and time zones.
+"""When a source is due: schedules as people choose and write them, cron, and time zones.
 
-A schedule has five fields and a time zone; weekday 0 and 7 are Sunday.
+What is stored is cron of five fields, read in a time zone; weekday 0 and 7 are Sunday.
 """
 
 import datetime as dt
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import StrEnum
 from functools import partial
 from zoneinfo import ZoneInfo
 
@@ -13,6 +15,13 @@ from cronsim import CronSim, CronSimError
 
 from monitor.db.tables.collection import Source
 from monitor.errors import UsageError
+from monitor.i18n.message import Message
+
+DEFAULT_SCHEDULE = "30 6 * * *"
+"""What a new source gets unless somebody says otherwise."""
+OFF = "off"
+HOUR_STEPS = (1, 2, 3, 4, 6, 8, 12)
+"""Every so many hours: these divide a day, so that each day has the same times."""
 
 NextFireTime = Callable[[dt.datetime], dt.datetime | None]
 """Returns the first planned instant later than its argument, in UTC."""
@@ -114,3 +123,128 @@ def get_timezone(source: Source, default: str) -> str:
     name = source.timezone or default
     check_timezone(name)
     return name
+
+
+class ScheduleKind(StrEnum):
+    DAILY = "daily"
+    WEEKDAYS = "weekdays"
+    WEEKLY = "weekly"
+    HOURLY = "hourly"
+    CRON = "cron"
+    OFF = "off"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SchedulePattern:
+    """A schedule as people choose it: `times` as HH:MM, `day` 1 (Monday) to 7, `hours` between two runs."""
+
+    kind: ScheduleKind
+    times: tuple[str, ...] = ("06:30",)
+    day: int = 1
+    hours: int = 6
+    cron: str = ""
+
+    @classmethod
+    def parse(cls, cron: str | None) -> "SchedulePattern":
+        """Read cron back; what is none of the simple patterns stays cron."""
+        if not cron:
+            return cls(kind=ScheduleKind.OFF)
+        fields = cron.split()
+        if len(fields) == 5 and fields[2:4] == ["*", "*"]:
+            minute, hour, day = fields[0], fields[1], fields[4]
+            if day == "*" and minute == "0" and (step := re.fullmatch(r"\*(?:/(\d{1,2}))?", hour)):
+                if (hours := int(step[1] or 1)) in HOUR_STEPS:
+                    return cls(kind=ScheduleKind.HOURLY, hours=hours, cron=cron)
+            elif times := _parse_times(minute, hour):
+                if day in _DAY_KINDS:
+                    return cls(kind=_DAY_KINDS[day], times=times, cron=cron)
+                if day in _WEEKDAY_NUMBERS:
+                    return cls(kind=ScheduleKind.WEEKLY, times=times, day=_WEEKDAY_NUMBERS[day], cron=cron)
+        return cls(kind=ScheduleKind.CRON, cron=cron)
+
+    @property
+    def hour_steps(self) -> tuple[int, ...]:
+        return HOUR_STEPS
+
+    @property
+    def picked_kind(self) -> ScheduleKind:
+        """The kind of a picker that has room for one time."""
+        return self.kind if len(self.times) == 1 else ScheduleKind.CRON
+
+    def format_cron(self) -> str | None:
+        """Return the schedule as it is stored; None where it is off."""
+        match self.kind:
+            case ScheduleKind.OFF:
+                return None
+            case ScheduleKind.CRON:
+                return self.cron
+            case ScheduleKind.HOURLY:
+                return "0 * * * *" if self.hours == 1 else f"0 */{self.hours} * * *"
+        hour, _, minute = self.times[0].partition(":")
+        days = {ScheduleKind.DAILY: "*", ScheduleKind.WEEKDAYS: "1-5", ScheduleKind.WEEKLY: str(self.day)}
+        return f"{int(minute)} {int(hour)} * * {days[self.kind]}"
+
+    def describe(self) -> Message:
+        match self.kind:
+            case ScheduleKind.CRON:
+                return Message.of("schedule.cron", schedule=self.cron)
+            case ScheduleKind.HOURLY if self.hours > 1:
+                return Message.of("schedule.every_hours", hours=self.hours)
+            case ScheduleKind.WEEKLY:
+                day = Message(f"schedule.weekday_{self.day}")
+                return Message.of("schedule.weekly", day=day, times=list(self.times))
+            case ScheduleKind.DAILY | ScheduleKind.WEEKDAYS:
+                return Message.of(f"schedule.{self.kind}", times=list(self.times))
+        return Message(f"schedule.{self.kind}")
+
+
+_DAY_KINDS = {"*": ScheduleKind.DAILY, "1-5": ScheduleKind.WEEKDAYS, "mon-fri": ScheduleKind.WEEKDAYS}
+_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_WEEKDAY_NUMBERS = (
+    {str(number): number for number in range(1, 8)}
+    | {"0": 7}
+    | {day[:3]: number for number, day in enumerate(_WEEKDAYS, 1)}
+)
+_TIME = r"(?:at )?(\d{1,2}):(\d\d)"
+_WRITTEN_DAYS = re.compile(rf"(daily|weekdays|{'|'.join(_WEEKDAYS)})s? {_TIME}")
+_WRITTEN_HOURS = re.compile(r"(?:hourly|every hour|every (\d{1,2}) hours)")
+
+
+def _parse_times(minute: str, hours: str) -> tuple[str, ...]:
+    if not re.fullmatch(r"\d{1,2}", minute) or not re.fullmatch(r"\d{1,2}(?:,\d{1,2}){0,5}", hours):
+        return ()
+    return _format_times((int(hour), int(minute)) for hour in hours.split(","))
+
+
+def _format_times(times: Iterable[tuple[int, int]]) -> tuple[str, ...]:
+    """Return times as HH:MM; nothing where one of them is none."""
+    found = list(times)
+    if not all(hour < 24 and minute < 60 for hour, minute in found):
+        return ()
+    return tuple(f"{hour:02}:{minute:02}" for hour, minute in found)
+
+
+def parse_written_schedule(text: str) -> str | None:
+    """Return the cron of words such as `daily 06:30`, `weekdays at 07:00`, `monday 08:00`, `every 6 hours` and `off`.
+
+    Other text is returned as it is, to be checked as cron.
+    """
+    words = " ".join(text.casefold().split())
+    if words in ("", OFF):
+        return None
+    if (hourly := _WRITTEN_HOURS.fullmatch(words)) and (hours := int(hourly[1] or 1)) in HOUR_STEPS:
+        return SchedulePattern(kind=ScheduleKind.HOURLY, hours=hours).format_cron()
+    written = _WRITTEN_DAYS.fullmatch(words)
+    times = _format_times([(int(written[2]), int(written[3]))]) if written else ()
+    if written is None or not times:
+        return text
+    if written[1] in _WEEKDAYS:
+        day = _WEEKDAYS.index(written[1]) + 1
+        return SchedulePattern(kind=ScheduleKind.WEEKLY, times=times, day=day).format_cron()
+    return SchedulePattern(kind=ScheduleKind(written[1]), times=times).format_cron()
+
+
+def describe_schedule(cron: str | None, timezone: str | None = None) -> Message:
+    """Return a schedule in words, with the zone that its times are of, if given."""
+    said = SchedulePattern.parse(cron).describe()
+    return said if timezone is None or not cron else Message.of("schedule.in_zone", schedule=said, zone=timezone)

@@ -5,6 +5,7 @@ import datetime as dt
 import secrets
 import tempfile
 from collections import defaultdict
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,6 +20,7 @@ from monitor.db.database import Store
 from monitor.db.queries.sections import copy_source
 from monitor.db.tables.collection import Run, Source
 from monitor.errors import Conflict, UsageError, WorkFailed, to_message
+from monitor.evidence.cassette import Cassette
 from monitor.fetch.log_in import LogInFailed
 from monitor.fetch.session import open_session
 from monitor.i18n.message import Message
@@ -28,6 +30,7 @@ from monitor.page import Candidate
 from monitor.pages.documents import DocumentReader
 from monitor.services.alarms import AlarmService
 from monitor.services.audit import Actor, AuditAction, AuditedService, AuditRecord
+from monitor.services.events import RunEventLog
 from monitor.services.policies import PolicyService
 from monitor.services.recording import RunDependencies, RunDependencyFactory, RunStart
 from monitor.services.runs import RunReport, RunService, load_run_report
@@ -152,6 +155,26 @@ class SweepService(AuditedService):
                 run = await self._create_run(self.store, source, since, until, executor=executor)
                 await self._record_start(by, record, run)
             return await self._execute_in_process(self.store, run, on_progress, cancel_event)
+
+    async def sweep_tried(
+        self, source: Source, cassette: Cassette, *, by: Actor, on_start: Callable[[str], None]
+    ) -> RunReport:
+        """Run a source in this process with what its trial has read already; `on_start` is told its number."""
+        by.require(Role.EDITOR)
+        events = RunEventLog(store=self.store, clock=self.clock)
+        async with self.presence.register("sweep") as executor:
+            async with self.store.transaction():
+                run = await self._create_run(self.store, source, None, None, executor=executor)
+                await self._record_start(by, None, run)
+            on_start(run.id)
+            resolved = self._resolve_addresses(source)
+            deps = await self.dependency_factory.build(run, resolved, self.store, is_trial=False, cassette=cassette)
+            try:
+                return await self._execute_in_process(
+                    self.store, run, events.get_progress_callback(run.id), None, deps=deps
+                )
+            finally:
+                await events.close()
 
     async def enqueue(
         self,
@@ -286,11 +309,16 @@ class SweepService(AuditedService):
         return _TakenRun(run=run.model_copy(update=begun), source=source, deps=deps, start=start)
 
     async def run_trial(
-        self, source: Source, *, on_progress: ProgressCallback | None = None, discover_at: str | None = None
+        self,
+        source: Source,
+        *,
+        on_progress: ProgressCallback | None = None,
+        discover_at: str | None = None,
+        cassette: Cassette | None = None,
     ) -> TrialResult:
         """Run a source in a temporary database, in the way that discovery finds at the address `discover_at`, if given.
 
-        `UsageError` where robots.txt asks us to keep away from that address.
+        What is read goes on the `cassette`. `UsageError` where robots.txt asks us to keep away from that address.
         """
         source = self._resolve_addresses(source)
         with tempfile.TemporaryDirectory(prefix="monitor-try-") as folder:
@@ -298,7 +326,7 @@ class SweepService(AuditedService):
                 await store.check()
                 copy = await copy_source(source, origin=self.store.sessions, target=store.sessions)
                 run = await self._create_run(store, copy, None, None, executor="try")
-                deps = await self.dependency_factory.build(run, copy, store, is_trial=True)
+                deps = await self.dependency_factory.build(run, copy, store, is_trial=True, cassette=cassette)
                 async with open_session(deps.session):
                     title, discovery = "", None
                     # The run finds the page remembered: it is asked for once.
@@ -310,7 +338,7 @@ class SweepService(AuditedService):
                         home = await deps.loader.load(source.url, render=source.render or Render.AUTO)
                         title = extract_site_name(home.site or home.title)
                     deps = replace(deps, session=None)  # it is open
-                    report = await self._execute_in_process(store, run, on_progress, None, trial=deps)
+                    report = await self._execute_in_process(store, run, on_progress, None, deps=deps)
                     return await load_trial_result(report, store, source=copy, title=title, discovery=discovery)
 
     def _resolve_addresses(self, source: Source) -> Source:
@@ -358,11 +386,11 @@ class SweepService(AuditedService):
         on_progress: ProgressCallback | None,
         cancel_event: asyncio.Event | None,
         *,
-        trial: RunDependencies | None = None,
+        deps: RunDependencies | None = None,
     ) -> RunReport:
         if (source := await store.sources.get_by_id(run.source_id or 0)) is not None:
             source = self._resolve_addresses(source)
-            deps = trial or await self.dependency_factory.build(run, source, store, is_trial=False)
+            deps = deps or await self.dependency_factory.build(run, source, store, is_trial=False)
             begin = partial(self._begin, store, run, source, deps, run.since, run.until)
             try:
                 taken = await store.write_together(begin)

@@ -65,6 +65,7 @@ from monitor.web.ui import (
     search,
     settings,
     shares,
+    source_lists,
     sources,
     targets,
     teaching,
@@ -120,6 +121,7 @@ _PAGE_MODULES = (
     search,
     settings,
     shares,
+    source_lists,  # its paths come before those with a number
     sources,
     targets,
     teaching,

@@ -195,7 +195,7 @@ class CatalogueService:
             raise UsageError("catalogue.too_many_chosen", limit=MAX_ADDED_BODIES)
         if sum(not job.report.state.is_final for job in self._jobs.values()) >= MAX_UNFINISHED_ADDITIONS:
             raise Conflict("catalogue.too_many_additions")
-        values = {"schedule": schedule or None}
+        values = {} if schedule is None else {"schedule": schedule}
         self._sources.build_draft({**self._build_values(bodies[0]), **values})  # raises for a wrong schedule
         report = AdditionReport(
             id=secrets.token_urlsafe(12),

@@ -17,6 +17,7 @@ from monitor.db.tables.collection import Source
 from monitor.errors import UsageError
 from monitor.exports.document import normalize_line
 from monitor.log_in import LogInStep, format_step
+from monitor.services.schedules import OFF
 from monitor.services.sources.form import SourceForm, dump_form_values
 from monitor.urls import get_host
 from monitor.vocabulary import SourceKind
@@ -40,8 +41,13 @@ def to_csv(sources: list[Source]) -> str:
     writer = csv.DictWriter(text, _FIELDS, lineterminator="\r\n")
     writer.writeheader()
     for source in sources:
-        writer.writerow({field: _format_cell(field, value) for field, value in dump_form_values(source).items()})
+        writer.writerow({field: _format_cell(field, value) for field, value in _dump_source(source).items()})
     return text.getvalue()
+
+
+def _dump_source(source: Source) -> dict[str, Any]:
+    """Return the fields that are not at their defaults, and that a source is run by hand: a new one is not."""
+    return dump_form_values(source) | ({} if source.schedule else {"schedule": OFF})
 
 
 def parse_csv(label: str, content: bytes) -> list[dict[str, Any]]:
@@ -159,7 +165,7 @@ def format_sources(sources: list[Source], list_format: SourceListFormat) -> str:
 
 
 def to_yaml(sources: list[Source]) -> str:
-    document = {"sources": [dump_form_values(source) for source in sources]}
+    document = {"sources": [_dump_source(source) for source in sources]}
     return yaml.dump(document, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=120)
 
 
@@ -181,7 +187,7 @@ def to_opml(sources: list[Source]) -> str:
     body = etree.SubElement(root, "body")
     for source in sources:
         address = _build_opml_address(source)
-        own = _INVALID_XML_CHARS.sub(_escape_char, json.dumps(dump_form_values(source), ensure_ascii=False))
+        own = _INVALID_XML_CHARS.sub(_escape_char, json.dumps(_dump_source(source), ensure_ascii=False))
         etree.SubElement(body, "outline", {"text": normalize_line(source.name), **address, _OPML_ATTRIBUTE: own})
     text: bytes = etree.tostring(root, encoding="utf-8", xml_declaration=True, pretty_print=True)
     return text.decode()

@@ -30,7 +30,7 @@ from monitor.i18n.message import Message
 from monitor.i18n.model import describe_validation_error
 from monitor.log_in import LogInStep, StepKind, format_step
 from monitor.recipe import SectionRecipe
-from monitor.services.schedules import check_schedule, check_timezone
+from monitor.services.schedules import check_schedule, check_timezone, parse_written_schedule
 from monitor.urls import clean_url, url_key
 from monitor.vocabulary import Render, SourceKind
 
@@ -110,7 +110,17 @@ class SourceFields(BaseModel):
     def _drop_duplicates(cls, words: list[str]) -> list[str]:
         return list(dict.fromkeys(word for word in words if word))
 
-    @field_validator("language", "schedule", "timezone")
+    @field_validator("schedule", mode="before")
+    @classmethod
+    def _read_off(cls, schedule: Any) -> Any:
+        return None if schedule is False else schedule  # YAML reads `off` so
+
+    @field_validator("schedule")
+    @classmethod
+    def _parse_schedule(cls, schedule: str | None) -> str | None:
+        return None if schedule is None else parse_written_schedule(schedule)
+
+    @field_validator("language", "timezone")
     @classmethod
     def _empty_to_none(cls, text: str | None) -> str | None:
         return text or None

@@ -3,7 +3,7 @@
 import asyncio
 import datetime as dt
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -21,8 +21,9 @@ from monitor.i18n.model import MessageModel
 from monitor.log_in import LogInStep
 from monitor.recipe import SectionRecipe
 from monitor.services.audit import Actor, AuditAction, AuditedService
-from monitor.services.schedules import find_next_fire_time
+from monitor.services.schedules import DEFAULT_SCHEDULE, check_schedule, find_next_fire_time, parse_written_schedule
 from monitor.services.sources.form import SourceForm, build_source, diff_sources, dump_form_values, validate_form
+from monitor.urls import url_key
 from monitor.vocabulary import Render, Role, SourceKind
 
 if TYPE_CHECKING:
@@ -117,6 +118,15 @@ class BulkAction(StrEnum):
     DISABLE = "disable"
     TAG = "tag"
     UNTAG = "untag"
+    SCHEDULE = "schedule"
+    REMOVE = "remove"
+
+
+class SectionChange(StrEnum):
+    PIN = "pin"
+    UNPIN = "unpin"
+    UP = "up"
+    DOWN = "down"
 
 
 class ImportStatus(StrEnum):
@@ -195,7 +205,7 @@ class SourceService(AuditedService):
     def build_draft(self, values: Mapping[str, Any], *, stored: Source | None = None) -> Source:
         if stored is None:
             return self._build_source(values)
-        made = self._build_source({**dump_form_values(stored), **values})
+        made = build_source({**dump_form_values(stored), **values}, now=self.clock.now(), timezone=self.timezone)
         return Source.model_validate({**stored.model_dump(), **made.model_dump(include=set(SourceForm.model_fields))})
 
     async def edit(self, source_id: int, changes: Mapping[str, Any], *, by: Actor) -> Source:
@@ -210,6 +220,14 @@ class SourceService(AuditedService):
                 await self.record(by, AuditAction.SOURCE_EDIT, after.name, before=was, after=now)
         return after
 
+    async def change_sections(
+        self, source_id: int, change: SectionChange, chosen: Sequence[PinnedSection], *, by: Actor
+    ) -> Source:
+        """Pin or unpin sections of a source, or move them one place up or down among the pinned ones."""
+        source = await self.get_by_id(source_id)
+        pinned = change_sections([PinnedSection(**section) for section in source.sections], change, chosen)
+        return await self.edit(source_id, {"sections": [section.model_dump() for section in pinned]}, by=by)
+
     async def remove(self, source_id: int, *, by: Actor) -> Source:
         by.require(Role.ADMIN)
         async with self.store.transaction():
@@ -218,32 +236,65 @@ class SourceService(AuditedService):
             await self.record(by, AuditAction.SOURCE_REMOVE, source.name, before=dump_form_values(source))
         return source
 
+    async def list_ids(self, source_filter: SourceFilter) -> set[int]:
+        """Return the numbers of all sources that a filter means."""
+        activity = await self.store.sources.load_activity()
+        return {
+            source.id or 0
+            for source in await self.store.sources.list()
+            if _matches_filter(source, source_filter)
+            and source_filter.state in (None, self._get_status(source, activity))
+        }
+
     async def change_many(
-        self, source_ids: Collection[int], action: BulkAction, *, tag: str = "", by: Actor
+        self, source_ids: Collection[int], action: BulkAction, *, tag: str = "", schedule: str = "", by: Actor
     ) -> list[Source]:
-        """Enable, disable, tag or untag several sources; return those that this changed."""
-        by.require(Role.EDITOR)
+        """Enable, disable, tag, untag, schedule or remove several sources; return those that this changed."""
+        by.require(Role.ADMIN if action is BulkAction.REMOVE else Role.EDITOR)
         if len(source_ids) > MAX_BULK_SOURCES:
             raise UsageError("source.too_many_chosen", limit=MAX_BULK_SOURCES)
-        word = normalize_line(tag)
-        is_about_tag = action in (BulkAction.TAG, BulkAction.UNTAG)
-        if is_about_tag and not word:
-            raise UsageError("source.tag_missing")
+        if action is BulkAction.REMOVE:
+            return await self._remove_many(source_ids, by)
+        change = self._plan_change(action, normalize_line(tag), schedule)
+        before: dict[int, str | None] = {}
 
-        def change(source: Source) -> dict[str, Any]:
-            if not is_about_tag:
-                return {"enabled": action is BulkAction.ENABLE}
-            others = [other for other in source.tags if other != word]
-            if action is BulkAction.UNTAG:
-                return {"tags": others}
-            return {} if word in source.tags else {"tags": [*others, word]}
+        def note_and_change(source: Source) -> dict[str, Any]:
+            before[source.id or 0] = source.schedule
+            return change(source)
 
-        detail = {"tag": tag} if is_about_tag else {}
         async with self.store.transaction():
-            changed = await self.store.sources.update_many(source_ids, change)
+            changed = await self.store.sources.update_many(source_ids, note_and_change)
             for source in changed:
-                await self.record(by, AuditAction(f"source.{action}"), source.name, **detail)
+                if action is BulkAction.SCHEDULE:
+                    was, now = ({"schedule": cron} for cron in (before[source.id or 0], source.schedule))
+                    await self.record(by, AuditAction.SOURCE_EDIT, source.name, before=was, after=now)
+                else:
+                    detail = {"tag": tag} if action in (BulkAction.TAG, BulkAction.UNTAG) else {}
+                    await self.record(by, AuditAction(f"source.{action}"), source.name, **detail)
         return changed
+
+    def _plan_change(self, action: BulkAction, tag: str, schedule: str) -> Callable[[Source], dict[str, Any]]:
+        """Return what gives the changed fields of a source; `UsageError` where the tag or the schedule is none."""
+        if action is BulkAction.SCHEDULE:
+            cron = parse_written_schedule(schedule)
+            if cron is not None:
+                check_schedule(cron, self.timezone)
+            return lambda _: {"schedule": cron}
+        if action in (BulkAction.ENABLE, BulkAction.DISABLE):
+            return lambda _: {"enabled": action is BulkAction.ENABLE}
+        if not tag:
+            raise UsageError("source.tag_missing")
+        kept = [tag] if action is BulkAction.TAG else []
+        return lambda source: {
+            "tags": source.tags
+            if tag in source.tags and kept
+            else [*(other for other in source.tags if other != tag), *kept]
+        }
+
+    async def _remove_many(self, source_ids: Collection[int], by: Actor) -> list[Source]:
+        async with self.store.transaction():
+            known = {source.id for source in await self.store.sources.list()}
+            return [await self.remove(source_id, by=by) for source_id in sorted(source_ids) if source_id in known]
 
     async def import_file(self, path: Path, *, by: Actor) -> list[Source]:
         """Add the sources of a YAML, OPML or CSV file: all, or none where one is wrong or its name is taken."""
@@ -307,6 +358,8 @@ class SourceService(AuditedService):
         return await self.store.sources.seed([self._build_source(row) for row in rows])
 
     def _build_source(self, values: Mapping[str, Any]) -> Source:
+        """Build a new source: one that does not say when it runs gets the default schedule."""
+        values = {"schedule": DEFAULT_SCHEDULE, **values}
         return build_source(values, now=self.clock.now(), timezone=self.timezone)
 
     def _build_schema(self, source: Source, activity: SourceActivity) -> SourceSchema:
@@ -330,6 +383,26 @@ class SourceService(AuditedService):
         if activity.open_alarms.get(source.id or 0, 0):
             return SourceStatus.ALARM
         return SourceStatus.NEW if source.last_run_at is None else SourceStatus.FINE
+
+
+def change_sections(
+    pinned: Sequence[PinnedSection], change: SectionChange, chosen: Sequence[PinnedSection]
+) -> list[PinnedSection]:
+    """Return the pinned sections after a change; they are read in this order."""
+    keys = {url_key(section.url) for section in chosen}
+    sections = list(pinned)
+    match change:
+        case SectionChange.PIN:
+            there = {url_key(section.url) for section in pinned}
+            return sections + [section for section in chosen if url_key(section.url) not in there]
+        case SectionChange.UNPIN:
+            return [section for section in sections if url_key(section.url) not in keys]
+    places = range(len(sections)) if change is SectionChange.UP else range(len(sections) - 1, -1, -1)
+    step = -1 if change is SectionChange.UP else 1
+    for place in places:
+        if url_key(sections[place].url) in keys and 0 <= place + step < len(sections):
+            sections[place], sections[place + step] = sections[place + step], sections[place]
+    return sections
 
 
 def _matches_filter(source: Source, source_filter: SourceFilter) -> bool:

@@ -13,6 +13,7 @@ from pydantic import Field
 from monitor.clock import Clock
 from monitor.db.tables.collection import Source
 from monitor.errors import Conflict, MonitorError, NotFound
+from monitor.evidence.cassette import Cassette
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
 from monitor.logs import get_logger
@@ -22,7 +23,7 @@ from monitor.services.sources.form import dump_form_values
 from monitor.services.sources.service import SourceService
 from monitor.services.sweeps import SweepService, TrialResult
 from monitor.sweep.progress import Progress
-from monitor.vocabulary import EventKind, Role, SectionEnd
+from monitor.vocabulary import EventKind, Role, RunStatus, SectionEnd
 
 MAX_CONCURRENT_TRIALS = 2
 MAX_UNFINISHED_TRIALS = 20
@@ -77,6 +78,7 @@ class TrialReport(MessageModel):
 @dataclass(kw_only=True)
 class _TrialJob:
     report: TrialReport
+    cassette: Cassette = field(default_factory=Cassette, repr=False)
     ended_at: dt.datetime | None = None
     task: asyncio.Task[None] | None = field(default=None, repr=False)
 
@@ -93,6 +95,7 @@ class TrialService:
         self._max_trial_s = max_trial_s
         self._slots = asyncio.Semaphore(MAX_CONCURRENT_TRIALS)
         self._jobs: dict[str, _TrialJob] = {}
+        self._first_runs: set[asyncio.Task[None]] = set()
 
     async def start(
         self, values: Mapping[str, Any], *, by: Actor, source_id: int | None = None, discovers: bool = False
@@ -126,6 +129,39 @@ class TrialService:
         """Return a trial; `NotFound` where it was forgotten, or belongs to another process."""
         return self._get_job(trial_id).report
 
+    async def keep(self, trial_id: str, values: Mapping[str, Any], *, by: Actor) -> tuple[Source, str | None]:
+        """Add the source that was tried, and make the trial its first run; return both.
+
+        There is no run, and the source waits for its schedule, where the trial read nothing, is forgotten, or was of
+        another address or a stored source, and where the source is added disabled.
+        """
+        source = await self._sources.add(values, by=by)
+        job = self._jobs.get(trial_id)
+        result = job.report.result if job is not None else None
+        if job is None or result is None or job.report.source_id is not None or not source.enabled:
+            return source, None
+        tried_url = result.discovery.values.get("url") if result.discovery else job.report.values["url"]
+        if result.status is RunStatus.FAILED or tried_url != source.url:
+            return source, None
+        del self._jobs[trial_id]
+        return source, await self._start_first_run(source, job.cassette, by)
+
+    async def _start_first_run(self, source: Source, cassette: Cassette, by: Actor) -> str | None:
+        started: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+        async def run() -> None:
+            try:
+                await self._sweeps.sweep_tried(source, cassette, by=by, on_start=started.set_result)
+            except Exception as error:  # noqa: BLE001 -- the source is kept, and its schedule runs it again
+                _log.error("first run failed", source=source.name, error=type(error).__name__, exc_info=error)
+
+        task = asyncio.create_task(run())
+        self._first_runs.add(task)
+        task.add_done_callback(self._first_runs.discard)
+        waiting: set[asyncio.Future[Any]] = {task, started}
+        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        return started.result() if started.done() else None
+
     async def cancel(self, trial_id: str) -> TrialReport:
         job = self._get_job(trial_id)
         await _stop_job(job)
@@ -134,6 +170,10 @@ class TrialService:
     async def close(self) -> None:
         for job in list(self._jobs.values()):
             await _stop_job(job)
+        for task in self._first_runs:
+            task.cancel()
+        if self._first_runs:
+            await asyncio.wait(self._first_runs)
 
     async def _execute(self, job: _TrialJob, source: Source, *, discover_at: str | None) -> None:
         report = job.report
@@ -146,7 +186,7 @@ class TrialService:
             async with self._slots, asyncio.timeout(self._max_trial_s):
                 report.state = TrialState.RUNNING
                 report.result = await self._sweeps.run_trial(
-                    source, on_progress=report_progress, discover_at=discover_at
+                    source, on_progress=report_progress, discover_at=discover_at, cassette=job.cassette
                 )
                 report.state = TrialState.DONE
         except TimeoutError:

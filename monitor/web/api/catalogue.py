@@ -27,7 +27,7 @@ class CatalogueListSchema(BaseModel):
 
 
 class AddBodiesRequest(BaseModel, extra="forbid", json_schema_extra={"examples": [_EXAMPLE_ADD]}):
-    """Which bodies to watch, and when; without a schedule they are run by hand."""
+    """Which bodies to watch, and when: in words or cron, daily at 06:30 without a schedule, `off` for by hand."""
 
     ids: list[Annotated[str, Field(max_length=61)]] = Field(min_length=1, max_length=MAX_ADDED_BODIES)
     schedule: str | None = Field(default=None, max_length=200)

@@ -99,11 +99,15 @@ class RediscoveryRequest(BaseModel, extra="forbid"):
 
 
 class BulkRequest(BaseModel, extra="forbid", json_schema_extra={"examples": [_EXAMPLE_BULK]}):
-    """What to do to which sources; a number that no source has is passed over."""
+    """What to do to which sources; a number that no source has is passed over.
+
+    `tag` is what to give or take, `schedule` when they run: in words or cron, `off` for by hand only.
+    """
 
     ids: list[Annotated[int, Field(ge=1, le=2**31 - 1, strict=True)]] = Field(min_length=1, max_length=MAX_BULK_SOURCES)
     action: BulkAction
     tag: str = Field(default="", max_length=100)
+    schedule: str = Field(default="", max_length=200)
 
 
 class BulkChangeSchema(BaseModel):
@@ -135,16 +139,27 @@ async def sources(
 
 
 @router.post("", status_code=201, summary="Begin to watch a source")
-async def add(app: AppDep, principal: Editor, source: SourceForm) -> SourceSchema:
-    """It is checked as a whole; nothing is fetched. `POST /api/sources/trials` shows what it would bring."""
-    added = await app.sources.add(source.model_dump(mode="json", exclude_unset=True), by=principal)
+async def add(
+    app: AppDep,
+    principal: Editor,
+    source: SourceForm,
+    trial: Annotated[str, Query(max_length=40, description="The trial that becomes its first run.")] = "",
+) -> SourceSchema:
+    """It is checked as a whole; without a schedule it runs daily at 06:30, with `off` by hand only.
+
+    `POST /api/sources/trials` shows what it would bring. With that trial, what it read is not read again: `run_id` is
+    the first run.
+    """
+    added, _ = await app.trials.keep(trial, source.model_dump(mode="json", exclude_unset=True), by=principal)
     return await app.sources.get_schema(added.id or 0)
 
 
 @router.post("/bulk", summary="Change several sources")
 async def bulk(app: AppDep, principal: Editor, asked: BulkRequest) -> BulkChangeSchema:
-    """Enable or disable them, give them a tag or take it from them."""
-    changed = await app.sources.change_many(asked.ids, asked.action, tag=asked.tag, by=principal)
+    """Enable, disable or schedule them, give them a tag or take it from them; an administrator removes them too."""
+    changed = await app.sources.change_many(
+        asked.ids, asked.action, tag=asked.tag, schedule=asked.schedule, by=principal
+    )
     return BulkChangeSchema(changed=[source.id or 0 for source in changed])
 
 

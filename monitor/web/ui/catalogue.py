@@ -6,10 +6,12 @@ from fastapi import APIRouter, Path, Query, Request, Response
 
 from monitor.errors import UsageError
 from monitor.i18n.message import Message
+from monitor.services.schedules import DEFAULT_SCHEDULE
 from monitor.services.sources.catalogue import MAX_ADDED_BODIES
 from monitor.web.api.cursors import build_next_url, decode_id, encode_cursor
 from monitor.web.auth import RUN_SCOPE, AppDep, Editor, Reader
 from monitor.web.ui.rendering import FilterText, PageRenderer, Renderer
+from monitor.web.ui.schedules import parse_schedule_fields
 
 _PAGE_SIZE = 50
 AdditionId = Annotated[str, Path(min_length=1, max_length=40)]
@@ -33,7 +35,7 @@ async def search(
 @router.post("/add", dependencies=[RUN_SCOPE])
 async def add(app: AppDep, renderer: Renderer, request: Request, principal: Editor) -> Response:
     form = await request.form()
-    ids, schedule = [str(value) for value in form.getlist("ids")], str(form.get("schedule") or "").strip()
+    ids, schedule = [str(value) for value in form.getlist("ids")], parse_schedule_fields(form)
     try:
         addition = app.catalogue.start_adding(ids, schedule=schedule, by=principal)
     except UsageError as error:
@@ -69,7 +71,7 @@ async def _render_catalogue(
     *,
     cursor: str = "",
     chosen: list[str] | None = None,
-    schedule: str = "",
+    schedule: str | None = DEFAULT_SCHEDULE,
     error: Message | None = None,
 ) -> Response:
     service, offset = app.catalogue, max(0, decode_id(cursor) or 0)

@@ -26,6 +26,7 @@ from monitor.config.model import Settings
 from monitor.exports.document import ISO_DAY, is_short
 from monitor.i18n.catalogue import LANGUAGES, get_word, get_words, has_message, render, translate, translate_plural
 from monitor.i18n.message import Message
+from monitor.services.schedules import SchedulePattern, describe_schedule
 from monitor.web.auth import Principal
 from monitor.web.middleware import get_app_path, get_url_prefix, negotiate_language
 
@@ -119,6 +120,8 @@ class Templates:
             host=_parse_host,
             truncate=_truncate,
             unbroken=_keep_days_whole,
+            pattern=SchedulePattern.parse,
+            schedule=lambda cron, zone=None: render(describe_schedule(cron, zone), language),
         )
         environment.tests["short"] = is_short
         return environment

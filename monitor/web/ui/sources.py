@@ -1,51 +1,41 @@
 """The pages of sources: the list, one source, its form with a trial, and importing and exporting lists."""
 
-import base64
-import binascii
 import json
 from collections import defaultdict
 from collections.abc import Mapping
-from pathlib import PurePath
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
-from starlette.datastructures import FormData, UploadFile
 
 from monitor.bootstrap import App
 from monitor.config.stored import SECRET_PREFIX
 from monitor.errors import Conflict, UsageError
 from monitor.i18n.message import Message
+from monitor.services.alarms import SourceHealth
 from monitor.services.items import ItemQuery
 from monitor.services.runs import RunQuery
+from monitor.services.schedules import DEFAULT_SCHEDULE
 from monitor.services.settings import SecretSettingSchema
 from monitor.services.sources.discovery import is_discoverable
-from monitor.services.sources.exchange import (
-    MAX_IMPORT_BYTES,
-    SourceListFormat,
-    detect_format,
-    format_section,
-    format_steps,
-    parse_json_cell,
-    parse_section,
-)
+from monitor.services.sources.exchange import format_section, format_steps, parse_json_cell, parse_section
 from monitor.services.sources.form import InvalidSource, SourceForm, dump_form_values
-from monitor.services.sources.service import BulkAction, SourceFilter, SourceSchema, SourceStatus, is_importable
+from monitor.services.sources.service import PinnedSection, SectionChange, SourceFilter, SourceSchema, SourceStatus
+from monitor.urls import url_key
 from monitor.vocabulary import SourceKind
 from monitor.web.api.cursors import build_next_url, decode_id, encode_cursor
-from monitor.web.api.sources import SourceId, add_default_name, export_sources
+from monitor.web.api.sources import SourceId, add_default_name
 from monitor.web.auth import RUN_SCOPE, Admin, AppDep, Editor, Reader
-from monitor.web.middleware import sanitize_redirect_path
-from monitor.web.ui.rendering import FilterText, PageRenderer, Renderer
+from monitor.web.ui.rendering import FilterText, FormText, PageRenderer, Renderer
+from monitor.web.ui.schedules import parse_schedule_fields
 
 _PAGE_SIZE = 50
 _MAX_LATEST = 10
-_MAX_PREVIEW_ENTRIES = 300
 _AUTO_KIND = "auto"
 _LIST_FIELDS = ("focus_areas", "keywords_include", "keywords_exclude", "tags")
 _NUMBER_FIELDS = ("window_days", "max_items")
 _SWITCH_FIELDS = ("allow_other_hosts", "enabled")
-_TEXT_FIELDS = ("name", "url", "schedule", "timezone", "language", "summary_language")
+_TEXT_FIELDS = ("name", "url", "timezone", "language", "summary_language")
 UrlText = Annotated[str, Query(max_length=2000)]
 TrialId = Annotated[str, Path(min_length=1, max_length=40)]
 
@@ -72,6 +62,8 @@ async def _parse_source_form(request: Request) -> dict[str, Any]:
     if texts["recipes"]:
         values["recipes"] = parse_json_cell(texts["recipes"])
     values["steps"] = _split_lines(texts["steps"])
+    if (schedule := parse_schedule_fields(form)) is not None:
+        values["schedule"] = schedule
     return values
 
 
@@ -116,12 +108,7 @@ async def sources(
     state: str = "",
     cursor: str = "",
 ) -> Response:
-    wanted = SourceFilter(
-        text=q,
-        tag=tag,
-        kind=SourceKind(kind) if kind in set(SourceKind) else None,
-        state=SourceStatus(state) if state in set(SourceStatus) else None,
-    )
+    wanted = build_filter(q=q, tag=tag, kind=kind, state=state)
     found = await app.sources.list_page(wanted, after=decode_id(cursor), limit=_PAGE_SIZE)
     asked = {"q": q, "tag": tag, "kind": wanted.kind or ""}
     following = encode_cursor(found.after) if found.after else None
@@ -134,22 +121,10 @@ async def sources(
         kinds=list(SourceKind),
         states=list(SourceStatus),
         address=_build_list_url,
+        default_schedule=DEFAULT_SCHEDULE,
         next_url=build_next_url("/sources", {**asked, "state": wanted.state}, following),
         is_served=await app.sweeps.has_worker(),
     )
-
-
-@router.post("/bulk")
-async def bulk(app: AppDep, renderer: Renderer, request: Request, principal: Editor) -> Response:
-    form = await request.form()
-    ids = {int(text) for text in map(str, form.getlist("ids")) if text.isdecimal() and len(text) < 10}
-    action = str(form.get("action", ""))
-    if action not in set(BulkAction):
-        raise UsageError("source.no_action")
-    tag = str(form.get("tag", ""))
-    changed = await app.sources.change_many(ids, BulkAction(action), tag=tag, by=principal)
-    notice = "sources_changed" if changed else "sources_unchanged"
-    return renderer.redirect(sanitize_redirect_path(str(form.get("back") or "/sources")), notice=notice)
 
 
 @router.post("/sample", dependencies=[RUN_SCOPE])
@@ -157,6 +132,15 @@ async def sample(app: AppDep, renderer: Renderer, principal: Admin) -> Response:
     """Serve the sample ministry on this machine, watch it and run it."""
     _, run_id = await app.sample.start(by=principal)
     return renderer.redirect(f"/runs/{run_id}")
+
+
+def build_filter(*, q: str, tag: str, kind: str, state: str) -> SourceFilter:
+    return SourceFilter(
+        text=q,
+        tag=tag,
+        kind=SourceKind(kind) if kind in set(SourceKind) else None,
+        state=SourceStatus(state) if state in set(SourceStatus) else None,
+    )
 
 
 def _build_list_url(asked: dict[str, Any]) -> str:
@@ -168,7 +152,7 @@ def _build_list_url(asked: dict[str, Any]) -> str:
 async def new(app: AppDep, renderer: Renderer, _: Editor, url: UrlText = "", by_hand: bool = False) -> Response:
     """Show one field for an address or, `by_hand`, the whole form."""
     if by_hand:
-        return _render_form(app, renderer, {"url": url})
+        return _render_form(app, renderer, {"url": url, "schedule": DEFAULT_SCHEDULE})
     return _render_new(renderer, {"url": url})
 
 
@@ -205,12 +189,15 @@ def _render_new(
 
 
 @router.post("")
-async def save(app: AppDep, renderer: Renderer, principal: Editor, values: SourceValues) -> Response:
+async def save(
+    app: AppDep, renderer: Renderer, principal: Editor, values: SourceValues, trial: FormText = ""
+) -> Response:
+    """Add a source; one that was tried shows its first run, which has read the site already."""
     try:
-        source = await app.sources.add(values, by=principal)
+        source, run_id = await app.trials.keep(trial, values, by=principal)
     except UsageError as error:
         return _render_form(app, renderer, values, error)
-    return renderer.redirect(f"/sources/{source.id}", notice="source_added")
+    return renderer.redirect(f"/runs/{run_id}" if run_id else f"/sources/{source.id}", notice="source_added")
 
 
 @router.get("/trials/{trial_id}")
@@ -234,7 +221,7 @@ async def show_trial(app: AppDep, renderer: Renderer, _: Editor, trial_id: Trial
         pinned=pinned,
         others=sorted(pinned - {line for line, _ in found}),
         stored=stored,
-        was=dump_form_values(stored) if stored else None,
+        timezone=app.settings.timezone,
     )
 
 
@@ -277,74 +264,14 @@ def _normalize_address(address: str, kind: str) -> str:
     return f"https://{address}" if is_bare and kind != SourceKind.QUERY else address
 
 
-@router.get("/export")
-async def export(app: AppDep, principal: Reader, format: str = "yaml") -> Response:  # noqa: A002 -- as the API calls it
-    if format not in set(SourceListFormat):
-        raise UsageError("source_list.format", given=format, known=list(SourceListFormat))
-    return await export_sources(app, SourceListFormat(format), by=principal)
-
-
-@router.get("/import")
-async def choose(renderer: Renderer, _: Admin) -> Response:
-    return renderer.render("sources/import.html", forms=list(SourceListFormat), error=None)
-
-
-@router.post("/import")
-async def bring_in(app: AppDep, renderer: Renderer, request: Request, principal: Admin) -> Response:
-    """Show what would become of each entry; once that was seen (`store`), store the list as a whole."""
-    try:
-        async with request.form() as given:  # closes the uploaded file
-            content, form = await _read_content(given)
-            is_seen = "store" in given
-        entries = await app.sources.preview_import(content, form, label="the list")
-        if is_seen and is_importable(entries):
-            await app.sources.import_list(content, form, label="the list", by=principal)
-            return renderer.redirect("/sources", notice="sources_imported")
-    except UsageError as error:
-        return renderer.render("sources/import.html", forms=list(SourceListFormat), error=error.message, status=400)
-    return renderer.render(
-        "sources/preview.html",
-        entries=entries[:_MAX_PREVIEW_ENTRIES],
-        count=len(entries),
-        counts={kind: sum(entry.newness == kind for entry in entries) for kind in ("new", "taken", "wrong")},
-        is_good=is_importable(entries),
-        packed=base64.b64encode(content).decode(),
-        form=form,
-    )
-
-
-async def _read_content(given: FormData) -> tuple[bytes, SourceListFormat]:
-    """Return what was uploaded or pasted, or is sent again after it was seen."""
-    named, packed = str(given.get("form") or ""), given.get("packed")
-    form = SourceListFormat(named) if named in set(SourceListFormat) else None
-    if isinstance(packed, str) and packed:
-        try:
-            return base64.b64decode(packed, validate=True), SourceListFormat(named)
-        except (binascii.Error, ValueError):
-            raise UsageError("source_list.damaged") from None
-    file = given.get("file")
-    if isinstance(file, UploadFile) and file.filename:
-        return await file.read(MAX_IMPORT_BYTES + 1), form or detect_format(PurePath(file.filename).name)
-    pasted = str(given.get("text") or "").strip()
-    if not pasted:
-        raise UsageError("source_list.missing")
-    return pasted.encode(), form or _guess_format(pasted)
-
-
-def _guess_format(text: str) -> SourceListFormat:
-    if text.startswith("<"):
-        return SourceListFormat.OPML
-    head = text.partition("\n")[0]
-    return SourceListFormat.CSV if ":" not in head and any(sign in head for sign in ",;\t") else SourceListFormat.YAML
-
-
 @router.get("/{source_id}")
 async def source(app: AppDep, renderer: Renderer, _: Reader, source_id: SourceId) -> Response:
-    shown = await app.sources.get_schema(source_id)
+    shown, health = await app.sources.get_schema(source_id), await app.alarms.get_source_health(source_id)
     return renderer.render(
         "sources/show.html",
         source=shown,
-        health=await app.alarms.get_source_health(source_id),
+        health=health,
+        sections=_list_known_sections(shown, health),
         runs=await app.runs.list_rows(RunQuery(source=shown.name), limit=_MAX_LATEST),
         items=await app.archive.list_items(ItemQuery(sources=[shown.name]), limit=_MAX_LATEST),
         alarms=await app.alarms.list_alarms(is_open=True, source_id=source_id, limit=_MAX_LATEST),
@@ -372,6 +299,29 @@ async def store_secrets(
     typed = {path: str(form.get(path) or "") for path in paths}
     await app.settings_service.update({path: value for path, value in typed.items() if value.strip()}, by=principal)
     return renderer.redirect(f"/sources/{source_id}", notice="saved")
+
+
+@router.post("/{source_id}/sections")
+async def change_sections(
+    app: AppDep, renderer: Renderer, request: Request, principal: Editor, source_id: SourceId
+) -> Response:
+    """Pin, unpin or move the section whose button was pressed; `pin` without an address pins all that are read."""
+    form = await request.form()
+    change = next((change for change in SectionChange if change in form), None)
+    if change is None:
+        raise UsageError("source.no_action")
+    known = _list_known_sections(await app.sources.get_schema(source_id), await app.alarms.get_source_health(source_id))
+    url = str(form.get(change))
+    chosen = [section for section in known if not url or section.url == url]
+    await app.sources.change_sections(source_id, change, chosen, by=principal)
+    return renderer.redirect(f"/sources/{source_id}#sections", notice="saved")
+
+
+def _list_known_sections(source: SourceSchema, health: SourceHealth) -> list[PinnedSection]:
+    """Return the pinned sections in their order, then the others that runs have read."""
+    pinned = {url_key(section.url) for section in source.sections}
+    others = [PinnedSection(name=section.name, url=section.url) for section in health.sections]
+    return [*source.sections, *(section for section in others if url_key(section.url) not in pinned)]
 
 
 @router.post("/{source_id}/run", dependencies=[RUN_SCOPE])

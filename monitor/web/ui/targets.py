@@ -18,11 +18,12 @@ from monitor.services.settings import InvalidSettings
 from monitor.vocabulary import ItemType
 from monitor.web.auth import Admin, AppDep
 from monitor.web.ui.rendering import PageRenderer, Renderer
+from monitor.web.ui.schedules import parse_schedule_fields
 
 _LIST_FIELDS = ("to", "bcc", "sources", "tags", "keywords")
 _CHECKBOX_FIELDS = ("types", "formats")
 _NUMBER_FIELDS = ("days", "top", "deadline_minutes")
-_TEXT_FIELDS = ("url", "secret", "sender", "schedule", "timezone", "language", "topic", "quiet")
+_TEXT_FIELDS = ("url", "secret", "sender", "timezone", "language", "topic", "quiet")
 
 router = APIRouter()
 
@@ -53,6 +54,7 @@ async def _parse_target_values(request: Request) -> dict[str, Any]:
         values[name] = int(typed[name]) if typed[name].isdecimal() else typed[name]
     for name in ("alarms", "alerts", "include_gaps"):
         values[name] = form.get(name) == "true"
+    values["schedule"] = parse_schedule_fields(form) or ""
     return values
 
 

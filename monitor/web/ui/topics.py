@@ -31,7 +31,7 @@ router = APIRouter(prefix="/topics")
 
 
 async def _read_values(request: Request) -> dict[str, Any]:
-    """Return a topic as its form gives it: words one a line or parted by commas, sources and targets as ticks."""
+    """Return a topic as its form gives it: words one per line or comma-separated, sources and targets as ticks."""
     form = await request.form()
     values: dict[str, Any] = {name: str(form.get(name, "")).strip() for name in ("name", "sentence", "alerts")}
     values |= {name: split_words(str(form.get(name, ""))) for name in _LINE_FIELDS}
@@ -42,7 +42,7 @@ TopicValues = Annotated[dict[str, Any], Depends(_read_values)]
 
 
 def split_words(text: str) -> list[str]:
-    """Return the words of a field: one a line, or parted by commas of either script; a phrase may have spaces."""
+    """Return the words of a field: one per line, or comma-separated of either script; a phrase may have spaces."""
     for sign in ",，、;；\r":
         text = text.replace(sign, "\n")
     return [word for line in text.split("\n") if (word := sanitize_text(line).strip())]

@@ -77,11 +77,29 @@ WATCH = """() => {
   window.violations = [];
   document.addEventListener('securitypolicyviolation', (event) =>
     window.violations.push(`${event.violatedDirective} ${event.blockedURI} ${event.sample}`));
+  window.shift = 0;
+  new PerformanceObserver((list) => {
+    for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.shift += entry.value;
+  }).observe({type: 'layout-shift', buffered: true});
+}"""
+PHONE = {"width": 390, "height": 844}
+LOOK_ON_A_PHONE = """() => {
+  const before = 'h1, nav, .head, .filters, .filter-box, .lead, .notice, .particulars-line, .unseen, script';
+  const first = [...document.querySelectorAll('main *')].find((node) => !node.closest(before)
+    && !node.childElementCount && node.getClientRects().length
+    && (node.textContent.trim() || node.matches('input, select, textarea, path')));
+  const header = document.querySelector('header.top');
+  return {
+    header: header ? header.getBoundingClientRect().height : 0,
+    first: first ? first.getBoundingClientRect().top : null,
+    too_wide: document.scrollingElement.scrollWidth > window.innerWidth,
+  };
 }"""
 LOOK = """() => ({
   ran: window.pwned || 0,
   violations: window.violations,
   address: location.href,
+  shift: window.shift,
   too_wide: document.scrollingElement.scrollWidth <= window.innerWidth ? [] :
     [...document.querySelectorAll('main *')].filter((node) => node.getBoundingClientRect().right > window.innerWidth)
       .map((node) => node.outerHTML.slice(0, 120)).slice(0, 3),
@@ -105,6 +123,7 @@ class Visit:
     path: str
     language: str
     seen: dict[str, Any]
+    on_phone: dict[str, Any]
     violations: list[str]
 
 
@@ -243,10 +262,11 @@ async def walk(place: Place, axe: str | None) -> Walk:
 async def walk_through(
     browser: Browser, place: Place, language: str, paths: list[str], axe: str | None, walked: Walk
 ) -> None:
+    window = {"width": WIDTHS[language], "height": 800}
     context = await browser.new_context(
         base_url=place.url,
         locale="zh-CN" if language == "zh" else "en-GB",
-        viewport={"width": WIDTHS[language], "height": 800},
+        viewport=window,  # type: ignore[arg-type]
     )
     cookies = [
         {"name": cookie.name, "value": cookie.value or "", "url": place.url} for cookie in place.client.cookies.jar
@@ -262,7 +282,10 @@ async def walk_through(
         kind = next(name for name, form in templates.items() if form.match(urlsplit(path).path))
         violations = [] if axe is None or kind in judged_kinds else await judged(page, axe)
         judged_kinds.add(kind)
-        walked.visits.append(Visit(path, language, await page.evaluate(LOOK), violations))
+        seen = await page.evaluate(LOOK)
+        await page.set_viewport_size(PHONE)  # type: ignore[arg-type]
+        walked.visits.append(Visit(path, language, seen, await page.evaluate(LOOK_ON_A_PHONE), violations))
+        await page.set_viewport_size(window)  # type: ignore[arg-type]
     await context.close()
 
 
@@ -340,6 +363,26 @@ async def test_no_page_says_a_sentence_of_the_other_language(place: Place, langu
 
 async def test_no_page_is_wider_than_the_window(walk: Walk) -> None:
     assert [(visit.path, visit.seen["too_wide"]) for visit in walk.visits if visit.seen["too_wide"]] == []
+
+
+async def test_on_a_phone_the_header_is_one_line_and_content_begins_above_the_fold(walk: Walk) -> None:
+    assert len(walk.visits) > 60
+    wrong = {
+        f"{visit.language} {visit.path}": visit.on_phone
+        for visit in walk.visits
+        if visit.on_phone["header"] > 48
+        or visit.on_phone["too_wide"]
+        or (visit.on_phone["first"] or 0) >= PHONE["height"]
+    }
+    assert not wrong, json.dumps(wrong, indent=1, ensure_ascii=False)
+
+
+async def test_no_page_moves_what_it_has_shown(walk: Walk) -> None:
+    """A shift of 0.1 is where a page begins to annoy, by the measure of browsers; the desk keeps to a hundredth."""
+    moved = {
+        f"{visit.language} {visit.path}": visit.seen["shift"] for visit in walk.visits if visit.seen["shift"] > 0.01
+    }
+    assert not moved, json.dumps(moved, indent=1, ensure_ascii=False)
 
 
 async def test_nothing_of_what_is_stored_runs_anywhere(walk: Walk, place: Place) -> None:

@@ -79,8 +79,11 @@ async def test_an_address_is_tried_then_kept_with_a_pinned_section(desk: Any, mi
     (source,) = await desk.app.sources.list_sources()
     assert source.sections == [{"name": "政策法规", "url": pin.rpartition(" ")[2]}]
     assert (source.focus_areas, source.tags, source.enabled) == (["政策法规", "数据发布"], ["能源", "部委"], True)
-    (entry,) = await desk.app.audit.list_entries(action="source")
-    assert (entry.person, entry.action, entry.subject) == ("editor", "source.add", site.title)
+    (run,) = await desk.app.store.runs.list()
+    assert saved.headers["location"] == f"/runs/{run.id}", "what was read is its first run"
+    entries = await desk.app.audit.list_entries(action="source")
+    assert [(entry.person, entry.subject) for entry in entries] == [("editor", site.title)] * 2
+    assert {entry.action for entry in entries} == {"source.add", "source.run"}
 
 
 async def test_a_trial_tells_how_far_it_is_and_can_be_stopped(desk: Any, ministry: Any) -> None:
@@ -145,7 +148,8 @@ async def test_a_source_is_edited_whole_and_what_changed_is_on_record(desk: Any)
     form = form_of((await editor.get(f"/sources/{source.id}/edit")).text)
     assert form["tags"] == ["能源"]
     answer = await editor.post(
-        f"/sources/{source.id}/edit", {**form, "kind": "site", "name": "能源总署", "tags": "", "enabled": []}
+        f"/sources/{source.id}/edit",
+        {**form, "kind": "site", "schedule_kind": "weekdays", "name": "能源总署", "tags": "", "enabled": []},
     )
     assert answer.headers["location"] == f"/sources/{source.id}"
     edited = await desk.app.sources.get_by_id(source.id)
@@ -186,6 +190,59 @@ async def test_several_are_changed_together(desk: Any) -> None:
     assert found == {"a": (["部委"], True), "b": (["部委"], False), "c": ([], False)}
     back = await editor.post("/sources/bulk", {"ids": ids, "action": "enable", "back": "//evil.example/"})
     assert back.headers["location"] == "/"
+
+
+async def test_all_sources_of_a_filter_get_a_schedule_and_are_removed_once_that_was_confirmed(desk: Any) -> None:
+    for name in ("a", "b", "c"):
+        await desk.app.sources.add({**VALUES, "name": name, "tags": ["x" if name == "c" else "y"]}, by=COMMAND_LINE)
+    admin = await desk.sign_in("admin")
+    whole = {"whole": "true", "back": "/sources?tag=y"}
+    picked = {"action": "schedule", "schedule_kind": "weekly", "schedule_day": "2", "schedule_time": "08:15"}
+    await admin.post("/sources/bulk", {**whole, **picked})
+    found = {source.name: source.schedule for source in await desk.app.sources.list_sources()}
+    assert found == {"a": "15 8 * * 2", "b": "15 8 * * 2", "c": VALUES["schedule"]}
+    entries = await desk.app.audit.list_entries(action="source.edit")
+    assert entries[0].detail == {"before": {"schedule": VALUES["schedule"]}, "after": {"schedule": "15 8 * * 2"}}
+    asked = await admin.post("/sources/bulk/remove", whole)
+    assert asked.status_code == 200
+    assert len(await desk.app.sources.list_sources()) == 3
+    ids = re.findall(r'name="ids" value="(\d+)"', asked.text)
+    removed = await admin.post("/sources/bulk/remove", {"ids": ids, "confirmed": "true"})
+    assert removed.headers["location"] == "/sources"
+    assert [source.name for source in await desk.app.sources.list_sources()] == ["c"]
+    refused = await admin.post("/sources/bulk/run", {"whole": "true"})
+    assert refused.status_code == 400, "no worker is at work"
+
+
+async def test_a_new_source_runs_daily_unless_somebody_says_no(desk: Any) -> None:
+    editor = await desk.sign_in("editor", language="en")
+    for url, said in (("https://a.example/", {}), ("https://b.example/", {"schedule": "off"})):
+        added = await editor.send("POST", "/api/sources", json={"name": url, "url": url, **said})
+        assert added.status_code == 201, added.text
+    daily, by_hand = sorted(await desk.app.sources.list_sources(), key=lambda source: source.name)
+    assert (daily.schedule, by_hand.schedule) == ("30 6 * * *", None)
+    assert "daily at 06:30 (Asia/Shanghai)" in (await editor.get(f"/sources/{daily.id}")).text
+    assert "by hand only" in (await editor.get(f"/sources/{by_hand.id}")).text
+    form = form_of((await editor.get(f"/sources/{by_hand.id}/edit")).text)
+    await editor.post(f"/sources/{by_hand.id}/edit", {**form, "kind": "site", "schedule_kind": "off", "rules": "x"})
+    assert (await desk.app.sources.get_by_id(by_hand.id)).schedule is None
+
+
+async def test_sections_are_pinned_moved_and_unpinned_with_one_button_each(desk: Any) -> None:
+    sections = [{"name": name, "url": f"https://gov.example/{name}/"} for name in "abc"]
+    source = await desk.app.sources.add({**VALUES, "sections": sections}, by=COMMAND_LINE)
+    editor = await desk.sign_in("editor")
+
+    async def press(change: str, name: str) -> str:
+        answer = await editor.post(f"/sources/{source.id}/sections", {change: f"https://gov.example/{name}/"})
+        assert answer.headers["location"] == f"/sources/{source.id}#sections"
+        return "".join(section["name"] for section in (await desk.app.sources.get_by_id(source.id)).sections)
+
+    assert await press("up", "c") == "acb"
+    assert await press("down", "a") == "cab"
+    assert await press("up", "c") == "cab", "the first one stays where it is"
+    assert await press("unpin", "a") == "cb"
+    assert await press("pin", "a") == "cb", "only what is known of the source can be pinned"
 
 
 async def test_the_list_is_filtered_counted_and_paged(desk: Any) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import datetime as dt
 import shutil
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -87,7 +88,7 @@ async def test_a_source_is_added_by_its_address(
         await page.get_by_role("button", name=words["try"], exact=True).click()
         await page.wait_for_selector("[data-trial] li")  # told while it goes: a section still waits to be read
         report.set()
-        pin = page.locator("details.section").filter(has=page.locator("strong", has_text="政策法规")).first
+        pin = page.locator(".section.card").filter(has=page.locator("strong", has_text="政策法规")).first
         await pin.wait_for()
         assert await app.sources.list_sources() == []
         expected = [item for item in site.list_expected_items(base_url) if item.section == "政策法规"]
@@ -97,7 +98,7 @@ async def test_a_source_is_added_by_its_address(
         assert await page.input_value("input[name=name]") == site.title
         await page.fill("textarea[name=tags]", "能源")
         await page.get_by_role("button", name=words["save"], exact=True).click()
-        await page.wait_for_url("**/sources/1")
+        await page.wait_for_url("**/runs/*")
         (source,) = await app.sources.list_sources()
         assert [section["name"] for section in source.sections] == ["政策法规"]
         assert (source.name, source.tags) == (site.title, ["能源"])
@@ -124,3 +125,54 @@ async def test_three_clicks_bring_a_newcomer_to_the_sample_briefing(
         items = await app.store.items.list_for_run(run.id)
         assert items
         assert sum(item.title in text for item in items) >= 5
+
+
+async def test_six_clicks_and_one_reading_bring_a_real_source_to_its_first_briefing(
+    browser: Browser, tmp_path: Path, sqlite_url: str, free_port: int
+) -> None:
+    """From an empty database: the site is asked for each of its pages once, by trial and first run together."""
+    site = SampleSite("bureau", today=dt.datetime.now(dt.UTC).date())
+    clicks = 0
+    async with AsyncExitStack() as stack:
+        base_url = await stack.enter_async_context(site.serve())
+        settings = settings_in(
+            tmp_path,
+            sqlite_url,
+            free_port,
+            network={"allowed_private_hosts": [urlsplit(base_url).netloc]},
+            pages={"delay_s": 0, "render": "never"},
+        )
+        app = await stack.enter_async_context(open_service(settings, worker=True, scheduler=False))
+        page = await stack.enter_async_context(signed_in(app, browser, "en-US"))
+
+        async def click(name: str) -> None:
+            nonlocal clicks
+            clicks += 1
+            await page.locator(f"main :is(a, button):visible:text-is('{name}')").first.click()
+
+        await page.goto("/sources")
+        await click("Add a source")
+        await page.keyboard.type(f"{base_url}/")
+        await click("Try it")
+        await page.locator(".card.keep").wait_for(timeout=3 * TIMEOUT_MS)
+        tried = await page.locator("p.notice").inner_text()  # "12 items would be saved now."
+        await click("Save")
+        await page.wait_for_url("**/runs/*")
+        read = page.locator("form[action$='/briefings/open'] button:visible")
+        await read.wait_for()
+        clicks += 1
+        await read.click()
+        await page.wait_for_selector(".reading")
+        assert clicks <= 6
+        (source,) = await app.sources.list_sources()
+        (run,) = await app.store.runs.list()
+        assert (run.source_id, run.status, run.is_baseline) == (source.id, "succeeded", True)
+        assert source.schedule == "30 6 * * *"
+        items = await app.store.items.list_for_run(run.id)
+        assert len(items) == int(tried.split()[0]) > 5
+        for item in items:
+            assert await app.store.evidence.list_claims(item.id or 0), item.title
+        report = await app.runs.get_full_report(run.id)
+        assert report.coverage.saved == len(items)
+        repeated = {path: count for path, count in Counter(site.requests).items() if count > 1}
+        assert repeated == {}
