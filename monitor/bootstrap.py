@@ -22,8 +22,8 @@ from monitor.db.engines import DatabaseAddress
 from monitor.errors import BrowserMissing
 from monitor.extras import needs_extra
 from monitor.logs import forward_audit
-from monitor.services.setting_checks import CHECKS, SettingCheck, check_delivery
-from monitor.services.settings import SecretBox, SettingsService
+from monitor.services.setting_checks import CHECKS, check_delivery
+from monitor.services.settings import SecretBox, SettingCheck, SettingsService
 from monitor.steps import InProcessSteps
 from monitor.vocabulary import RunStatus
 

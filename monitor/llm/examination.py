@@ -6,6 +6,7 @@ Each try is a call as phases make it, so that what the server refuses is learned
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from pydantic import Field
 
@@ -15,10 +16,12 @@ from monitor.i18n.model import MessageModel
 from monitor.llm.answer_schemas import INTEGER, TEXT, describe_object
 from monitor.llm.answers import parse_object, strip_thinking
 from monitor.llm.chat import ChatMessage, Completion, CompletionRequest, Tool
-from monitor.llm.client import ModelClient
-from monitor.llm.dialect import Dialect
 from monitor.llm.providers.model_table import find_model
 from monitor.vocabulary import Phase
+
+if TYPE_CHECKING:
+    from monitor.llm.client import ModelClient
+    from monitor.llm.dialect import Dialect
 
 SAMPLE_SWEEP_TOKENS = (55_000, 8_100)
 """The prompt and completion tokens of a sweep of the sample ministry, without thoughts; a test measures them."""
@@ -64,14 +67,14 @@ class ModelTrial(MessageModel):
     goes_by_rule: bool = False
 
 
-async def examine_models(client: ModelClient) -> list[ModelTrial]:
+async def examine_models(client: "ModelClient") -> list[ModelTrial]:
     """Try every configured model; failures are part of the result."""
     return [await _Examination(client, model).run() for model in client.list_models()]
 
 
 @dataclass
 class _Examination:
-    client: ModelClient
+    client: "ModelClient"
     model: str
     thinks: bool = False
     completion_tokens: int = 0
@@ -105,7 +108,7 @@ class _Examination:
         return self.trial
 
     @property
-    def _dialect(self) -> Dialect:
+    def _dialect(self) -> "Dialect":
         return self.client.get_dialect(self.model)
 
     async def _ask(

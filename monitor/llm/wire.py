@@ -7,9 +7,8 @@ goes back with the message.
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
-from openai.types.chat import ChatCompletionFunctionToolParam, ChatCompletionMessageParam
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -25,6 +24,9 @@ from monitor.errors import ModelFailed
 from monitor.fetch.outbound import find_error_code
 from monitor.llm.answers import parse_tool_arguments, sanitize_value
 from monitor.llm.chat import ChatMessage, Completion, CutReason, Tool, ToolCall
+
+if TYPE_CHECKING:
+    from openai.types.chat import ChatCompletionFunctionToolParam, ChatCompletionMessageParam
 
 _THOUGHT_TEXTS = ("reasoning_content", "reasoning", "thinking")
 """The names under which servers give thoughts as one text; in pieces they stand in `reasoning_details`."""
@@ -306,7 +308,7 @@ class MessageRules(BaseModel):
 
 def build_messages(
     messages: Sequence[ChatMessage], rules: MessageRules | None = None
-) -> list[ChatCompletionMessageParam]:
+) -> "list[ChatCompletionMessageParam]":
     """Return the conversation; tool arguments that are no JSON are repaired, for which a server might refuse it all."""
     rules = rules or MessageRules()
     built = [_build_message(message, rules) for message in messages]
@@ -317,7 +319,7 @@ def build_messages(
     return built
 
 
-def build_tools(tools: Sequence[Tool], *, takes_nullable: bool = True) -> list[ChatCompletionFunctionToolParam]:
+def build_tools(tools: Sequence[Tool], *, takes_nullable: bool = True) -> "list[ChatCompletionFunctionToolParam]":
     return [
         {
             "type": "function",
@@ -372,7 +374,7 @@ def has_null_types(schema: Any) -> bool:
     return isinstance(schema, list) and any(map(has_null_types, schema))
 
 
-def _build_message(message: ChatMessage, rules: MessageRules) -> ChatCompletionMessageParam:
+def _build_message(message: ChatMessage, rules: MessageRules) -> "ChatCompletionMessageParam":
     built: dict[str, Any] = {"role": message.role, "content": replace_surrogates(message.content)}
     if message.role == "tool":
         built["tool_call_id"] = message.tool_call_id or ""

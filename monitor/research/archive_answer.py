@@ -93,7 +93,7 @@ class AnswerSentence(BaseModel):
     bearing: str
 
 
-class AnswerKind(StrEnum):
+class AnswerForm(StrEnum):
     """What an answer is made of. `none`: nothing supports one."""
 
     SENTENCES = "sentences"
@@ -107,7 +107,7 @@ class ArchiveAnswer(BaseModel):
     `dropped` counts the sentences of the model that the passages do not support.
     """
 
-    kind: AnswerKind
+    kind: AnswerForm
     sentences: list[AnswerSentence] = Field(default_factory=list)
     passages: list[Passage] = Field(default_factory=list)
     dropped: StatementCounts = Field(default_factory=StatementCounts)
@@ -163,8 +163,8 @@ def _build_passage(page: StoredText, text: str, overlap: float) -> Passage:
 
 def quote_passages(passages: Sequence[Passage]) -> ArchiveAnswer:
     """Return the nearest passages as the answer; those with too few words of the question are none."""
-    near = sorted((one for one in passages if one.overlap >= _MIN_OVERLAP), key=lambda one: -one.overlap)
-    kind = AnswerKind.QUOTES if near else AnswerKind.NONE
+    near = sorted((found for found in passages if found.overlap >= _MIN_OVERLAP), key=lambda found: -found.overlap)
+    kind = AnswerForm.QUOTES if near else AnswerForm.NONE
     return ArchiveAnswer(kind=kind, passages=near[:MAX_QUOTED_PASSAGES])
 
 
@@ -251,7 +251,7 @@ def _build_answer(
     kept = [pair for pair in pairs if pair[1].judgement.verdict is Verdict.SUPPORTED]
     numbers = list(dict.fromkeys(number for _, each in kept for number in each.numbers))
     return ArchiveAnswer(
-        kind=AnswerKind.SENTENCES if kept else AnswerKind.NONE,
+        kind=AnswerForm.SENTENCES if kept else AnswerForm.NONE,
         sentences=[
             AnswerSentence(
                 text=sentence.text,

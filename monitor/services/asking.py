@@ -22,7 +22,7 @@ from monitor.i18n.model import MessageModel
 from monitor.isolation.pool import WorkerPool
 from monitor.llm.chat import ChatModel
 from monitor.logs import get_logger
-from monitor.research.archive_answer import AnswerKind, ArchiveAnswer, ArchiveAnswerer, StoredText
+from monitor.research.archive_answer import AnswerForm, ArchiveAnswer, ArchiveAnswerer, StoredText
 from monitor.search.backends.archive import ArchiveSearch
 from monitor.services.audit import COMMAND_LINE, Actor
 from monitor.services.items import ItemQuery, build_scope
@@ -168,7 +168,7 @@ class AskService:
             _log.error("unexpected error", question=question.id, error=type(error).__name__, exc_info=error)
             reason = Message.of("cause.unforeseen", error=type(error).__name__)
         else:
-            is_refused = answer.kind is AnswerKind.NONE
+            is_refused = answer.kind is AnswerForm.NONE
             status = QuestionStatus.REFUSED if is_refused else QuestionStatus.ANSWERED
             document = answer.model_dump(mode="json")
             await self.store.questions.end(question.id, status, self.clock.now(), answer=document, error=problem)

@@ -1,12 +1,12 @@
 """What is checked of stored settings that no type says: addresses, phases, backends."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from monitor.config.model import BACKENDS, Settings
 from monitor.errors import UsageError
+from monitor.services.settings import SettingCheck
 
-SettingCheck = Callable[[Settings], object]
 MODEL_PHASES = ("navigate", "crawl", "summarise", "rank", "verify", "plan", "search", "modeling", "report")
 
 

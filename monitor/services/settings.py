@@ -8,7 +8,7 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import reduce
@@ -47,9 +47,11 @@ from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
 from monitor.logs import get_logger
 from monitor.services.audit import Actor, AuditAction, AuditedService, AuditRecord
-from monitor.services.setting_checks import SettingCheck
 from monitor.services.sources.secrets import bind_source_secrets, build_log_in, find_shared_secret, list_source_readers
 from monitor.vocabulary import Role
+
+SettingCheck = Callable[[Settings], object]
+"""Raises `UsageError` where stored settings would not work."""
 
 KEY_VARIABLE = "MONITOR_SECRET_KEY"
 KEY_FILE = "secret.key"

@@ -5,13 +5,14 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.package.conftest import OLDEST_PIP, MakeVenv, find_newest_python, run
-from tests.package.installation import Installation, ServedSample, exercise, serve_sample
+from tests.package.installation import Installation, ServedSample, exercise, get_status, serve_sample
 
 pytestmark = pytest.mark.package
 
@@ -42,15 +43,17 @@ def test_the_sdist_works_with_the_newest_python(
 
 
 def test_the_base_is_small_and_sweeps_by_rule_without_any_extra(
-    wheel: Path, make_venv: MakeVenv, tmp_path: Path
+    wheel: Path, make_venv: MakeVenv, tmp_path: Path, free_port: int
 ) -> None:
     venv = make_venv(wheel)
     assert measure_mb(venv) <= MAX_BASE_MB
     assert count_packages(venv) <= MAX_BASE_PACKAGES
     installation = Installation([venv / "bin" / "monitor"], tmp_path / "base")
     with serve_sample() as sample:
-        configure(installation, sample)
+        configure(installation, sample, web={"port": free_port})
         installation.run("init")
+        with installation.serve("serve"):
+            assert get_status(f"http://127.0.0.1:{free_port}/sign-in") == HTTPStatus.OK
         (swept,) = installation.run_json("sweep", "--all")["runs"]
         missing = sample.list_recent_urls() - {item["url"] for item in swept["items"]}
         drawn = {
@@ -98,8 +101,9 @@ def postgres_database(postgres: Any) -> Any:
     postgres.drop(name)
 
 
-def configure(installation: Installation, sample: ServedSample) -> None:
+def configure(installation: Installation, sample: ServedSample, **settings: Any) -> None:
     installation.configure(
+        **settings,
         network={"allowed_private_hosts": sample.hosts},
         pages={"delay_s": 0},
         llm={"enabled": False},

@@ -39,7 +39,6 @@ async def ask(app: AppDep, principal: Reader, asked: AskRequest) -> QuestionSche
 
 @router.get("", summary="List your questions")
 async def questions(app: AppDep, principal: Reader) -> QuestionListSchema:
-    """With their answers."""
     return QuestionListSchema(questions=await app.asking.list(by=principal))
 
 

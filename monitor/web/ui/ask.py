@@ -36,7 +36,8 @@ async def ask(
     tier: Annotated[list[str], Form()] = [],  # noqa: B006  FastAPI copies it
 ) -> Response:
     """Begin to answer, and lead to the page that follows it."""
-    given = {"source": source, "topic": topic, "since": since, "until": until, "tiers": [one for one in tier if one]}
+    tiers = [level for level in tier if level]
+    given = {"source": source, "topic": topic, "since": since, "until": until, "tiers": tiers}
     try:
         filters = AskFilters.model_validate({name: value or None for name, value in given.items() if value})
         question_id = await app.asking.start(question, filters, by=principal)

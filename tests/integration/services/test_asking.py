@@ -15,7 +15,7 @@ from monitor.errors import ModelFailed, NotFound, UsageError
 from monitor.isolation.pool import WorkerPool
 from monitor.llm.chat import Completion, CompletionRequest
 from monitor.llm.prompts import DEFAULT_PROMPTS, PromptSet
-from monitor.research.archive_answer import AnswerKind
+from monitor.research.archive_answer import AnswerForm
 from monitor.search.backends.archive import ArchiveSearch
 from monitor.services.asking import AskFilters, AskService
 from monitor.services.audit import COMMAND_LINE, Actor
@@ -119,7 +119,7 @@ async def test_an_answer_is_made_of_sentences_that_their_passages_bear(
     assert asked.status is QuestionStatus.ANSWERED
     answer = asked.answer
     assert answer is not None
-    assert answer.kind is AnswerKind.SENTENCES
+    assert answer.kind is AnswerForm.SENTENCES
     assert answer.sentences[0].text == "新型储能电站容量电价自2026年7月1日起执行。"
     for sentence in answer.sentences:
         [number] = sentence.passages
@@ -188,7 +188,7 @@ async def test_without_a_model_and_with_one_that_fails_the_nearest_passages_are_
     for asked in (plain, failed):
         assert asked.status is QuestionStatus.ANSWERED
         assert asked.answer is not None
-        assert (asked.answer.kind, asked.answer.sentences) == (AnswerKind.QUOTES, [])
+        assert (asked.answer.kind, asked.answer.sentences) == (AnswerForm.QUOTES, [])
         assert PRICE in asked.answer.passages[0].text
     assert plain.error is None
     assert failed.error is not None

@@ -51,7 +51,7 @@ def test_every_code_is_named_somewhere_or_built_from_a_value() -> None:
     built |= set(re.findall(r"[\"']([a-z_]+\.[a-z_.]*)[\"'] ?~", sources))
     words = set(re.findall(r"\bwords?\([\"'](\w+)[\"']", sources))
     words |= set(re.findall(r"_words?\([^()\"']*[\"'](\w+)[\"']", sources))
-    words |= set(re.findall(r"\b[A-Z_]*WORDS = [\"'](\w+)[\"']", sources))
+    words |= set(re.findall(r"\b\w*words(?:: ClassVar\[str\])? = [\"'](\w+)[\"']", sources, re.IGNORECASE))
     words |= set(re.findall(r"vocabulary(?:: str)? ?= ?[\"'](\w+)[\"']", sources))
     built |= {f"word.{kind}." for kind in words | FIELD_VOCABULARIES}
     codes = {code for code in load_catalogue("en") if CODE.match(code)}
