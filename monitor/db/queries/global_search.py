@@ -83,9 +83,10 @@ class GlobalSearchStore(Queries):
         return await self._find(query.order_by(name), limit, counts=counts)
 
     async def find_researches(self, text: str, *, reader: str | None, limit: int, counts: bool) -> Matches:
-        """The researches that are open or of `reader` by their questions; None reads all."""
+        """The researches that are open or of `reader` by their questions, without follow-ups; None reads all."""
         question, at = col(Research.query), col(Research.created_at)
-        query = _select(col(Research.id), question, col(Research.asked_by), at).where(match_words(text, question))
+        query = _select(col(Research.id), question, col(Research.asked_by), at)
+        query = query.where(match_words(text, question), col(Research.parent_id).is_(None))
         if reader is not None:
             is_open = col(Research.visibility) == Visibility.OPEN
             query = query.where(is_open | (col(Research.asked_by) == sanitize_text(reader)))
