@@ -15,6 +15,7 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
+from zoneinfo import ZoneInfo
 
 from monitor.config.model import Settings
 from monitor.demo.content import (
@@ -36,6 +37,7 @@ from monitor.errors import MonitorError, UsageError
 
 ROBOTS = "User-agent: *\nDisallow: /search\n"
 HOME = "/index.html"
+TIMEZONE = "Asia/Shanghai"
 
 
 @dataclass(frozen=True)
@@ -222,7 +224,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m monitor.demo.site", description="Serve a sample site on loopback.")
     parser.add_argument("name", nargs="?", default="ministry")
     parser.add_argument("--port", type=int, default=0, help="0 takes a free one")
-    parser.add_argument("--today", type=dt.date.fromisoformat, default=dt.datetime.now().astimezone().date())
+    parser.add_argument("--today", type=dt.date.fromisoformat, default=dt.datetime.now(ZoneInfo(TIMEZONE)).date())
     chosen = parser.parse_args(arguments)
     try:
         asyncio.run(_serve_until_interrupted(SampleSite(chosen.name, today=chosen.today), chosen.port))
@@ -243,8 +245,6 @@ async def _serve_until_interrupted(site: SampleSite, port: int) -> None:
 
 if __name__ == "__main__":
     sys.exit(main())
-
-TIMEZONE = "Asia/Shanghai"
 
 
 def build_sample_settings(settings: Settings, *base_urls: str, folder: Path) -> Settings:

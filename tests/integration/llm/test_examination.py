@@ -82,7 +82,7 @@ async def test_thinking_and_the_price_of_a_sweep_are_said() -> None:
     trial, _ = await examine(rule_sets.DEEPSEEK, thinking="on", prices={rule_sets.DEEPSEEK.model: {"input": 2}})
     assert "llm.trial.thinks" in codes_of(trial)
     (cost,) = [finding.args["cost"] for finding in trial.findings if finding.code == "llm.trial.cost"]
-    assert cost == "0.098"
+    assert cost == "0.110"
     trial, _ = await examine(rule_sets.DEEPSEEK, thinking="off")
     assert "llm.trial.thinks_not" in codes_of(trial)
 

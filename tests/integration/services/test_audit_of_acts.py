@@ -49,6 +49,7 @@ class World:
     policy_id: int
     briefing_id: int
     archived_id: int
+    share_id: int
     session_id: str
     folder: Path
     worker: AsyncExitStack
@@ -247,6 +248,16 @@ ACTS: dict[str, tuple[AuditAction, Role, Act]] = {
         Role.EDITOR,
         lambda w, by: w.app.drafts.set_archived(w.briefing_id, by=by),
     ),
+    "make a link to a briefing": (
+        AuditAction.BRIEFING_SHARE,
+        Role.EDITOR,
+        lambda w, by: w.app.shares.create(w.briefing_id, by=by),
+    ),
+    "revoke a link to a briefing": (
+        AuditAction.BRIEFING_UNSHARE,
+        Role.EDITOR,
+        lambda w, by: w.app.shares.revoke(w.briefing_id, w.share_id, by=by),
+    ),
     "send a briefing": (AuditAction.BRIEFING_SEND, Role.EDITOR, send_saved),
     "retry a delivery": (
         AuditAction.DELIVERY_RETRY,
@@ -331,6 +342,11 @@ ACTS: dict[str, tuple[AuditAction, Role, Act]] = {
         Role.EDITOR,
         lambda w, by: w.app.research.enqueue("光伏补贴？", config=SearchConfig(), options=ResearchOptions(), by=by),
     ),
+    "ask about a report": (
+        AuditAction.RESEARCH_ASK,
+        Role.EDITOR,
+        lambda w, by: w.app.research.ask("r-4", "何时施行？", by=by),
+    ),
     "remark on a research": (
         AuditAction.RESEARCH_REMARK,
         Role.EDITOR,
@@ -400,6 +416,7 @@ async def world(tmp_path: Path, sqlite_url: str) -> AsyncIterator[World]:
         policy = await app.policies.start(items[1], "a policy", by=by)
         draft, archived = [await app.drafts.save(BriefingQuery(), by=by) for _ in range(2)]
         await app.drafts.set_archived(archived.row.id, by=by)
+        share, _ = await app.shares.create(draft.row.id, by=by)
         await app.store.deliveries.create(
             Delivery(
                 id="failed",
@@ -426,6 +443,7 @@ async def world(tmp_path: Path, sqlite_url: str) -> AsyncIterator[World]:
             policy_id=policy.id,
             briefing_id=draft.row.id,
             archived_id=archived.row.id,
+            share_id=share.id or 0,
             session_id=session.session_id,
             folder=tmp_path,
             worker=worker,
@@ -446,6 +464,7 @@ async def save_researches(app: App, folder: Path) -> None:
         task_id = await app.research.enqueue("储能？", config=SearchConfig(), options=ResearchOptions(), by=by)
         # In a thread, or it would wait for the heartbeat's lock, and keep the loop from giving it up.
         await asyncio.to_thread(rename_research, folder / "monitor.db", task_id, name, status)
+    await StoreNotebook(app.store, "r-4").save_output(StepType.REPORTING, {"result": {}, "told": {}})
     notebook = StoreNotebook(app.store, "r-3")
     await notebook.save_plan(State.create("储能？", at=app.clock.now()))
     plan = Plan(content="", metadata=PlanMetadata(report_title="储能", paragraphs=[]))

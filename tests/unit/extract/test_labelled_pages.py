@@ -26,7 +26,7 @@ def test_lists_of_pages_never_seen_are_found(figures: ListFigures) -> None:
 
 
 def test_one_named_entry_says_which_list_is_meant(figures: ListFigures) -> None:
-    assert figures.f1_taught >= 0.975
+    assert figures.f1_taught >= 0.965
 
 
 def test_articles_seldom_show_a_list(figures: ListFigures) -> None:

@@ -69,7 +69,7 @@ def test_quotes_are_taken_only_from_the_results(parts_of: Any) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", '{"answer": "x"}', '{"paragraph_latest_state": 3}', '{"paragraph_latest_state": " "}'],
+    ["", '{"note": "x"}', '{"paragraph_latest_state": 3}', '{"paragraph_latest_state": " "}'],
     ids=["empty", "other", "number", "blank"],
 )
 def test_an_answer_without_a_text_is_of_no_use(parts_of: Any, text: str) -> None:
