@@ -1,7 +1,7 @@
 """Learns what marks the rows of a chosen list, and finds them by it on a later page."""
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from difflib import SequenceMatcher
 from typing import TypeVar
 
@@ -94,13 +94,15 @@ def choose_by_examples(
     """Return the likeliest of the groups with the most of the example urls, with the list's other parts.
 
     Parts are the group of an example that stands apart, where its rows are of the same kind, and groups that the
-    recipe of these fits. Empty where no group has an example.
+    recipe of these fits. A group whose rows are mostly unlike an example, two lists in one, is only taken where there
+    is no other. Empty where no group has an example.
     """
     keys = {url_key(url) for url in examples}
     wanted = {anchor.url for anchor in page.anchors if url_key(anchor.url) in keys}
 
     def choose(held: Sequence[RowGroup], urls: set[str]) -> RowGroup:
-        return choose_whole(page, paths, [group for group in held if len(group.rows) > 1] or held, urls)
+        several = [group for group in held if len(group.rows) > 1] or held
+        return choose_whole(page, paths, [group for group in several if _is_alike(paths, group, urls)] or several, urls)
 
     counts = [len(wanted & {row.url for row in group.rows}) for group in groups]
     most = max(counts, default=0)
@@ -118,6 +120,15 @@ def choose_by_examples(
     chosen = join_parts([first], parts)
     recipe = learn_recipe(page, chosen)
     return join_parts(chosen, (group for group in groups if measure_fit(page, recipe, group.rows) >= _MIN_PART_FIT))
+
+
+def _is_alike(paths: LinkPaths, group: RowGroup, urls: Collection[str]) -> bool:
+    """Whether the examples have the way from the root that most rows have, or the shape of most urls."""
+    ways = [paths.classes[row.anchor.element.index] for row in group.rows]
+    shapes = [get_url_shape(row.url) for row in group.rows]
+    way, shape = _find_common(ways), _find_common(shapes)
+    examples = [place for place, row in enumerate(group.rows) if row.url in urls]
+    return all(ways[place] == way or shapes[place] == shape for place in examples)
 
 
 def _find_common(values: Iterable[_Value]) -> _Value:
