@@ -110,9 +110,10 @@ class FullTextQueries(Queries):
         *,
         limit: int,
         is_in_title: bool = False,
-        max_texts: int = MAX_PAGE_TEXTS,
+        max_texts: int | None = None,
     ) -> FullTextPage:
-        """The same for somebody who waits: at most so many texts are read before the answer."""
+        """The same for somebody who waits: at most so many texts, else 3,000, are read before the answer."""
+        max_texts = MAX_PAGE_TEXTS if max_texts is None else max_texts
         return await self._find(query, scope, limit, is_in_title=is_in_title, max_texts=max_texts)
 
     async def _find(

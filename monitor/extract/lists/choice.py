@@ -73,11 +73,16 @@ def _leads_away(page: Outline, group: RowGroup) -> bool:
 
 
 def choose_list(page: Outline, paths: LinkPaths, groups: Sequence[RowGroup]) -> RowGroup:
-    """Return the group that has the likeliest list as a whole and without strangers; the likeliest group is first."""
+    """Return the group that has the likeliest list as a whole and without strangers; the likeliest group is first.
+
+    Where each row of the likeliest group has a date, a row without one is a stranger: a link of the menu, say.
+    """
     places = [(paths.classes[row.anchor.element.index], row.url) for row in groups[0].rows]
     common = Counter(place for place, _ in places).most_common(1)[0][0]
     url = next(url for place, url in places if place == common)
-    return choose_whole(page, paths, [group for group in groups if url in {row.url for row in group.rows}], {url})
+    least_dated = math.floor(groups[0].features["dated"])
+    whole = [group for group in groups if group.features["dated"] >= least_dated]
+    return choose_whole(page, paths, [group for group in whole if url in {row.url for row in group.rows}], {url})
 
 
 def choose_whole(page: Outline, paths: LinkPaths, groups: Sequence[RowGroup], urls: Collection[str]) -> RowGroup:
