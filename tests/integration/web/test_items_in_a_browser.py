@@ -168,7 +168,7 @@ async def test_a_hundred_items_are_triaged_with_at_most_140_keys_and_no_page_loa
         await keys.press(" ".join(["b"] * 3))  # three into the briefing
     await expect(page.locator(".rows > .row")).to_have_count(40)
     await expect(page.locator(".row.collected")).to_have_count(30)
-    await expect(page.locator("#triage")).to_have_attribute("aria-busy", "false")  # all is stored
+    await expect(page.locator("#triage")).to_have_attribute("aria-busy", "false", timeout=30_000)  # all is stored
     briefing = await page.locator("#briefing").input_value()
     collected = await page.request.get(f"{hundred}api/briefings/{briefing}")
     assert len((await collected.json())["briefing"]["items"]) == 30
