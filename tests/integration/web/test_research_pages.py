@@ -59,7 +59,7 @@ async def test_the_history_hands_out_every_research_once(desk: Any, editor: Any)
         path = following.attributes["href"] if following else ""
     assert sorted(found) == [f"r-{number:02}" for number in range(25)]
     assert found[:2] == ["r-24", "r-23"]
-    narrowed = page_of(await editor.get("/research", params={"q": "第 7 问"}))
+    narrowed = page_of(await editor.get("/research", params={"q": '"第 7 问"'}))
     assert [words_of(link) for link in narrowed.css("tbody th a")] == ["第 7 问：绿电"]
     assert "没有符合条件的研究" in (await editor.get("/research", params={"q": "风电"})).text
     assert (await editor.get("/research", params={"cursor": "nonsense"})).status_code == 400
