@@ -50,12 +50,13 @@ async def test_a_private_research_is_not_there_for_anybody_else_on_any_route(
             if role == "admin" and (method, template) in ADMIN_MAY:
                 continue
             with subtests.test(f"{role} {method} {template}"):
-                body: dict[str, Any] = {"paragraphs": [{"title": "a"}], "text": "a", "visibility": "open"}
-                body = {name: body[name] for name in wanted_fields(path, method) if name in body}
+                fields: dict[str, Any] = {"paragraphs": [{"title": "a"}], "text": "a", "visibility": "open"}
+                fields["question"] = "a"
+                body = {name: fields[name] for name in wanted_fields(path, method)}
                 answer = await (
                     browser.send(method, path, json=body)
                     if path.startswith("/api/") or method == "GET"
-                    else browser.post(path, {"text": "a", "is_open": "true"})
+                    else browser.post(path, {"text": "a", "is_open": "true", "question": "a"})
                 )
                 assert answer.status_code in ({403, 404} if role == "reader" else {404}), answer.text
                 assert PRIVATE not in answer.text
@@ -64,7 +65,8 @@ async def test_a_private_research_is_not_there_for_anybody_else_on_any_route(
 
 
 def wanted_fields(path: str, method: str) -> list[str]:
-    return {"PUT": ["paragraphs"], "PATCH": ["visibility"]}.get(method, ["text"] if path.endswith("remarks") else [])
+    of_post = {"remarks": ["text"], "questions": ["question"]}.get(path.rpartition("/")[2], [])
+    return {"PUT": ["paragraphs"], "PATCH": ["visibility"], "POST": of_post}.get(method, [])
 
 
 async def test_lists_show_ones_own_and_what_is_open(desk: Any) -> None:
