@@ -123,12 +123,12 @@ def choose_by_examples(
 
 
 def _is_alike(paths: LinkPaths, group: RowGroup, urls: Collection[str]) -> bool:
-    """Whether the examples have the way from the root that most rows have, or the shape of most urls."""
-    ways = [paths.classes[row.anchor.element.index] for row in group.rows]
+    """Whether the examples have the path from the root that most rows have, or the shape of most urls."""
+    classes = [paths.classes[row.anchor.element.index] for row in group.rows]
     shapes = [get_url_shape(row.url) for row in group.rows]
-    way, shape = _find_common(ways), _find_common(shapes)
+    path, shape = _find_common(classes), _find_common(shapes)
     examples = [place for place, row in enumerate(group.rows) if row.url in urls]
-    return all(ways[place] == way or shapes[place] == shape for place in examples)
+    return all(classes[place] == path or shapes[place] == shape for place in examples)
 
 
 def _find_common(values: Iterable[_Value]) -> _Value:

@@ -154,6 +154,7 @@ def test_the_doctor_goes_on_where_the_configuration_is_broken(typed: Any, tmp_pa
         "settings",
         "browser",
         "model",
+        "embeddings",
         "search",
         "template",
         "delivery",
