@@ -166,7 +166,7 @@ async def test_items_are_added_from_the_archive_and_from_stars_and_stay_after_la
     await page.get_by_text("添加条目").first.click()
     await page.get_by_label("范围").select_option("stars")
     await page.get_by_role("button", name="检索", exact=True).click()
-    await expect(page.locator(".found li")).to_have_count(1)
+    await expect(page.locator(".pickable li")).to_have_count(1)
     await page.get_by_label(TITLES[0]).check()
     await page.get_by_role("button", name="添加勾选的条目并保存").click()
     await expect(page.locator("[data-standing=top] .title-text")).to_have_text([TITLES[0]])
