@@ -23,7 +23,7 @@ def upgrade() -> None:
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("expires_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("revoked_at", sa.DateTime(timezone=True), nullable=True),
-        sa.UniqueConstraint("token_hash"),
+        sa.UniqueConstraint("token_hash", name="uq_briefing_share_token_hash"),
     )
     op.create_index("ix_briefing_share_briefing_id", "briefing_share", ["briefing_id"])
 

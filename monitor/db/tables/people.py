@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel
-from sqlalchemy import JSON, Column, Index, Integer, String, Text
+from sqlalchemy import JSON, Column, Index, Integer, String, Text, UniqueConstraint
 from sqlmodel import Field, SQLModel
 
 from monitor.db.tables.columns import enum_field, instant_field, list_field, message_field, owner_field
@@ -216,10 +216,11 @@ class BriefingShare(SQLModel, table=True):
     """
 
     __tablename__ = "briefing_share"
+    __table_args__ = (UniqueConstraint("token_hash", name="uq_briefing_share_token_hash"),)
 
     id: int | None = Field(default=None, primary_key=True)
     briefing_id: int = owner_field("saved_briefing.id", Integer(), index=True)
-    token_hash: str = Field(max_length=64, unique=True)
+    token_hash: str = Field(max_length=64)
     label: str = Field(default="", max_length=100)
     created_by: str = Field(max_length=100)
     created_at: dt.datetime = instant_field(is_required=True)

@@ -24,7 +24,7 @@ def _build_text_validator(form: str, example: str) -> BeforeValidator:
     """A text of this form only: a number, which could be seconds since 1970, is refused."""
 
     def check(given: Any) -> Any:
-        if isinstance(given, str) and not re.fullmatch(form, given):
+        if isinstance(given, int | float) or (isinstance(given, str) and not re.fullmatch(form, given)):
             raise PydanticCustomError("text.wrong_form", "wrong form", {"example": example})
         return given
 

@@ -21,7 +21,7 @@ from monitor.document import DocumentFacts, FigureChange, Relation, StatedDeadli
 from monitor.evaluation.pieces import DraftStatement, GapRow, PieceRow, SampledRun, SummaryWritten
 from monitor.i18n.message import Message
 from monitor.page import Candidate, ChangeKind, EditOperation, PageEdit, PagePart, PageSnapshot
-from monitor.research.archive_answer import AnswerKind, AnswerSentence, ArchiveAnswer, Passage
+from monitor.research.archive_answer import AnswerForm, AnswerSentence, ArchiveAnswer, Passage
 from monitor.services.audit import COMMAND_LINE, Actor, AuditAction
 from monitor.services.briefings import BriefingQuery
 from monitor.services.topic_form import TopicForm
@@ -304,7 +304,7 @@ async def _ask(app: App, items: dict[str, int], at: dt.datetime) -> None:
         for item_id, text in zip(items.values(), map(sanitize_text, PAYLOADS.values()), strict=True)
     ]
     said = AnswerSentence(text=worst, passages=[1], by=JudgedBy.CODE, bearing=worst)
-    answer = ArchiveAnswer(kind=AnswerKind.SENTENCES, sentences=[said], passages=passages)
+    answer = ArchiveAnswer(kind=AnswerForm.SENTENCES, sentences=[said], passages=passages)
     for status in QuestionStatus:
         question = ArchiveQuestion(
             id=f"q-{status}",
