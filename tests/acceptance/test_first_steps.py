@@ -64,7 +64,7 @@ def can_be_typed(command: str) -> bool:
 def test_the_commands_of_first_steps_show_what_the_page_says(tmp_path: Path) -> None:
     port = find_free_port()
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    environment = {**os.environ, "PATH": path, "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}
+    environment = {**os.environ, "PATH": path, "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", "COLUMNS": "80"}
     steps = [
         ([command.replace(PORT, port) for command in commands], [line.replace(PORT, port) for line in shown])
         for commands, shown in read_steps()

@@ -16,7 +16,7 @@ import pytest
 from benchmarks.scripted_model.server import ScriptedModel
 from monitor.demo.serving import LoopbackRequest, LoopbackResponse, serve_loopback
 
-MAX_ANSWER_S = 0.5  # where nothing else is at work
+MAX_ANSWER_S = 2.0  # where nothing else is at work: a freeze lasts for minutes, and a busy machine is no freeze
 RUNS_END_WITHIN_S = 240
 TODAY = dt.datetime.now(ZoneInfo("Asia/Shanghai")).date()
 ENDED = {"succeeded", "degraded", "failed", "cancelled"}
