@@ -29,7 +29,7 @@ import pytest_asyncio
 from aiosmtpd.smtp import SMTP
 from fastapi.routing import iter_route_contexts
 from openpyxl import load_workbook
-from playwright.async_api import Browser, BrowserContext, Page, async_playwright
+from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Page, async_playwright
 from selectolax.lexbor import LexborHTMLParser
 
 from monitor.bootstrap import open_app
@@ -296,7 +296,13 @@ async def listened(context: BrowserContext, place: Place, walked: Walk) -> Page:
     def complain(what: str) -> None:
         walked.complaints.append(f"{urlsplit(page.url).path}: {what}")
 
-    page.on("console", lambda said: complain(said.text) if said.type == "error" else None)
+    def hear(said: ConsoleMessage) -> None:
+        # What `add_init_script` puts into every frame is refused in the preview's, as any script is.
+        is_own = "Blocked script execution" in said.text and urlsplit(said.location["url"]).path.endswith("/preview")
+        if said.type == "error" and not is_own:
+            complain(said.text)
+
+    page.on("console", hear)
     page.on("pageerror", lambda error: complain(str(error)))
     page.on("popup", lambda _: complain("opened a window"))
     page.on("request", lambda asked: None if asked.url.startswith(place.url) else complain(f"asked {asked.url}"))
