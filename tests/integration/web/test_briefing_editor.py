@@ -1,5 +1,6 @@
 """The editor of a briefing in a real browser: words, order by key and by dragging, additions, previews, links."""
 
+import asyncio
 import datetime as dt
 from collections.abc import AsyncIterator, Callable
 
@@ -146,8 +147,9 @@ async def test_an_item_is_dragged_before_another_and_below_the_line(desk: Desk, 
 
 async def drag(page: Page, grip: Locator, target: Locator) -> None:
     """Drag with the mouse to the upper edge of something, in several moves as a hand does."""
-    box = await target.bounding_box()
-    assert box is not None
+    async with asyncio.timeout(10):
+        while (box := await target.bounding_box()) is None:  # noqa: ASYNC110 -- the list is being written anew
+            await asyncio.sleep(0.05)
     await grip.hover()
     await page.mouse.down()
     await page.mouse.move(box["x"] + 60, box["y"] + 6, steps=4)
