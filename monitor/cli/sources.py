@@ -1,10 +1,8 @@
-"""`monitor sources`: list, add, edit, try, import and export the monitored sources."""
+"""`monitor sources`: list, add, edit and try the monitored sources."""
 
 import re
-import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,16 +11,8 @@ import typer
 from monitor.cli.catalogue import search_catalogue
 from monitor.cli.parser import build_group
 from monitor.cli.progress import show_progress
-from monitor.cli.terminal import (
-    Command,
-    JsonOption,
-    OptionValue,
-    Terminal,
-    add_options,
-    collect_given,
-    get_terminal,
-    write_file,
-)
+from monitor.cli.source_lists import export, import_file
+from monitor.cli.terminal import Command, JsonOption, OptionValue, Terminal, add_options, collect_given, get_terminal
 from monitor.errors import UsageError
 from monitor.i18n.catalogue import render
 from monitor.i18n.message import Message
@@ -237,37 +227,6 @@ def disable(name: Name, as_json: JsonOption = False) -> None:
     _set_enabled(get_terminal(), name, is_on=False, as_json=as_json)
 
 
-@app.command("import")
-def import_file(
-    file: Annotated[Path, typer.Argument(help="YAML as in config.yaml, OPML, or CSV.")], as_json: JsonOption = False
-) -> None:
-    """Add the sources of a file: all of them, or none where one is wrong."""
-    terminal = get_terminal()
-    imported = terminal.act(lambda app, by: app.sources.import_file(file, by=by))
-    names = [source.name for source in imported] or ["-"]
-    document = {"sources": [_build_source_json(source) for source in imported]}
-    terminal.report("sources.imported", number=len(imported), names=names, document=document, as_json=as_json)
-
-
-@app.command()
-def export(
-    form: Annotated[str, typer.Option("--format", metavar="yaml|opml|csv", help="yaml, opml or csv.")] = "yaml",
-    out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write there, not to stdout.")] = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Write all sources as YAML, OPML or CSV."""
-    terminal = get_terminal()
-    text = terminal.run(lambda app: app.sources.export(form))
-    if out is not None:
-        write_file(out, text.encode("utf-8-sig" if form == "csv" else "utf-8"))  # spreadsheets ask for the mark
-    if as_json:
-        terminal.write_json({"format": form} | ({"text": text} if out is None else {"path": out}))
-    elif out is None:
-        sys.stdout.write(text)
-    else:
-        terminal.notify("sources.written", path=out)
-
-
 @app.command()
 def discover(
     url_or_name: Annotated[str, typer.Argument(metavar="URL_OR_NAME", help="An address, or a source.")],
@@ -401,6 +360,8 @@ def _print_rows(terminal: Terminal, rows: "Sequence[Candidate]") -> None:
     terminal.write_records(rows, lambda row: {"date": row.date, "title": row.title, "url": row.url})
 
 
+app.command("import")(import_file)
+app.command("export")(export)
 app.command("catalogue")(search_catalogue)
 
 

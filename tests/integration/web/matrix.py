@@ -256,6 +256,7 @@ MATRIX: dict[str, Entry] = {
     "GET /sources/export": may(READER, 200),
     "GET /sources/import": may(ADMIN, 200),
     "POST /sources/import": may(ADMIN, 400),
+    "POST /sources/import/rejected": may(ADMIN, 400),
     "GET /sources/catalogue": may(READER, 200),
     "POST /sources/catalogue/add": may(EDITOR, 400, scopes=("run",)),
     "GET /sources/catalogue/additions/{addition_id}": may(EDITOR, 404),
