@@ -157,7 +157,9 @@ class DeliveryService(AuditedService):
 
     async def list_problems(self) -> list[DeliverySchema]:
         """Return the deliveries of the last 30 days that failed, or were tried several times in vain."""
-        tried = await self.store.deliveries.list(status=[DeliveryStatus.FAILED, DeliveryStatus.QUEUED], limit=1000)
+        tried = await self.store.deliveries.list_open_failures(
+            [DeliveryStatus.FAILED, DeliveryStatus.QUEUED], limit=1000
+        )
         since = self.clock.now() - _PROBLEM_WINDOW
         rows = [row for row in tried if row.planned_at >= since]
         problems = [row for row in rows if row.status is DeliveryStatus.FAILED or row.attempts >= _MIN_FAILED_ATTEMPTS]
