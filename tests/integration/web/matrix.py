@@ -145,6 +145,7 @@ MATRIX: dict[str, Entry] = {
     "POST /api/deliveries/{delivery_id}/retry": may(EDITOR, 404),
     "GET /api/targets": may(ADMIN, 200),
     "POST /api/targets/{name}/test": may(ADMIN, 404),
+    "POST /api/targets/try": may(ADMIN, 400),
     "GET /feeds/briefings.atom": may(READER, 200),
     # deadlines
     "GET /api/deadlines": may(READER, 200),
@@ -374,6 +375,8 @@ MATRIX: dict[str, Entry] = {
     "POST /settings/storage/prune": may(ADMIN, 200),
     "POST /settings/targets": may(ADMIN, 400),
     "GET /settings/targets/new": may(ADMIN, 200),
+    "POST /settings/targets/new": may(ADMIN, 400),
+    "GET /settings/targets/full": may(ADMIN, 200),
     "GET /settings/targets/{name}/edit": may(ADMIN, 404),
     "POST /settings/targets/{name}/edit": may(ADMIN, 404),
     "POST /settings/targets/{name}/remove": may(ADMIN, 404),
