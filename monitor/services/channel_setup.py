@@ -54,8 +54,10 @@ class ChannelSetup(BaseModel):
 def build_target_form(setup: ChannelSetup) -> TargetForm:
     """Return the target's form; `InvalidSettings` says by field of the setup what is wrong."""
     url = _build_mail_url(setup) if setup.channel is SetupChannel.MAIL else _build_chat_url(setup)
-    addresses = {"sender": setup.sender, "to": setup.to} if setup.channel is SetupChannel.MAIL else {}
-    return TargetForm(url=url, schedule=setup.schedule, language=setup.language, alarms=setup.alarms, **addresses)
+    form = TargetForm(url=url, schedule=setup.schedule, language=setup.language, alarms=setup.alarms)
+    if setup.channel is SetupChannel.MAIL:
+        form.sender, form.to = setup.sender, setup.to
+    return form
 
 
 def _build_chat_url(setup: ChannelSetup) -> str:

@@ -83,7 +83,7 @@ def _parse_csv(label: str, content: bytes) -> SourceList:
     delimiter = max(_DELIMITERS, key=lambda sign: sum(_normalize_column(name) in _FIELDS for name in head.split(sign)))
     rows = [row for row in _read_csv_rows(text, delimiter) if row.fault or any(cell.strip() for cell in row.raw)]
     if rows and rows[0].fault:
-        raise UsageError("source.bad_csv", label=label, reason=rows[0].fault.args["reason"], line=1)
+        raise UsageError("source.bad_csv", label=label)
     columns = [_normalize_column(name) for name in rows[0].raw] if rows else []
     if "url" not in columns and "name" not in columns:
         raise UsageError("source.csv_without_header", label=label, names=",".join(_FIELDS[:4]))
@@ -106,8 +106,8 @@ def _recover_csv_rows(lines: Sequence[str], delimiter: str) -> Iterator[ListRow]
         try:
             yield ListRow(next(reader))
             start += reader.line_num
-        except csv.Error as error:
-            yield ListRow([lines[start].rstrip("\r\n")], fault=Message("source.bad_csv_row", {"reason": str(error)}))
+        except csv.Error:
+            yield ListRow([lines[start].rstrip("\r\n")], fault=Message("source.bad_csv_row"))
             start += 1
         found += 1
 

@@ -106,6 +106,7 @@ def _parse_setup(form: FormData) -> ChannelSetup:
     typed = {field: str(form.get(field, "")).strip() for field in _SETUP_FIELDS}
     channel = str(form.get("channel", ""))
     return ChannelSetup.model_construct(
+        None,
         **{field: text[:2000] for field, text in typed.items()},
         channel=SetupChannel(channel) if channel in set(SetupChannel) else SetupChannel.MAIL,
         security="starttls" if form.get("security") == "starttls" else "tls",
