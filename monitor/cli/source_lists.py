@@ -1,19 +1,24 @@
-"""`monitor sources import` and `export`: lists of sources as files."""
+"""`monitor sources import` and `export`: lists of sources as files, and a source as JSON."""
 
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from monitor.cli.terminal import JsonOption, Terminal, get_terminal, write_file
 from monitor.i18n.catalogue import render
+from monitor.i18n.model import reader_language
 
 if TYPE_CHECKING:
     from monitor.bootstrap import App
+    from monitor.db.tables.collection import Source
     from monitor.services.audit import Actor
     from monitor.services.sources.importing import ImportPlan
+
+TIME_FIELDS = ("created_at", "last_run_at", "last_success_at", "last_new_item_at")
+_HEALTH_FIELDS = (*TIME_FIELDS, "consecutive_failures", "last_error")
 
 
 def import_file(
@@ -45,13 +50,12 @@ def import_file(
 
 def _report_plan(terminal: Terminal, plan: "ImportPlan", *, is_stored: bool, as_json: bool) -> None:
     counts = Counter(str(entry.newness) for entry in plan.entries)
-    names = [source.name for source in plan.sources] or ["-"]
     terminal.report(
         "sources.imported" if is_stored else "sources.would_be_imported",
         as_json=as_json,
-        document={"sources": names if plan.sources else [], "entries": plan.entries},
+        document={"sources": [build_source_json(source) for source in plan.sources], "entries": plan.entries},
         number=len(plan.sources),
-        names=names,
+        names=[source.name for source in plan.sources] or ["-"],
     )
     if not as_json and counts["known"]:
         terminal.print("sources.import_skipped", number=counts["known"])
@@ -77,3 +81,17 @@ def export(
         sys.stdout.write(text)
     else:
         terminal.notify("sources.written", path=out)
+
+
+def build_source_json(source: "Source") -> dict[str, Any]:
+    from monitor.services.sources.form import SourceForm
+
+    values = source.model_dump(mode="json")
+    if error := source.last_error:
+        written = error.to_json()
+        values |= {
+            "last_error": render(error, reader_language.get()),
+            "last_error_code": written["code"],
+            "last_error_args": written["args"],
+        }
+    return {name: values[name] for name in dict.fromkeys(("id", *SourceForm.model_fields, *_HEALTH_FIELDS))}

@@ -36,7 +36,7 @@ _CHAT_WEBHOOKS = {
 }
 _TEAMS_WEBHOOK = re.compile(
     r"https://([\w.-]+\.(?:logic\.azure|powerplatform|appsplatform)\.[\w.]+(?::\d+)?)"
-    r"(/powerautomate/automations/direct)?/workflows/([\w-]+)/triggers/manual/paths/invoke/?\?(\S+)"
+    r"(/powerautomate/automations/direct(?:/cu/(\d+))?)?/workflows/([\w-]+)/triggers/manual/paths/invoke/?\?(\S+)"
 )
 
 
@@ -46,8 +46,9 @@ def convert_chat_webhook(address: str) -> str | None:
         if found := re.fullmatch(pattern, address.strip()):
             return f"{scheme}://{found[1]}"
     if found := _TEAMS_WEBHOOK.fullmatch(address.strip()):
-        host, power_automate, workflow, query = found.groups()
-        return f"workflows://{host}/{workflow}/?{query}{'&pa=yes' if power_automate else ''}"
+        host, power_automate, route, workflow, query = found.groups()
+        options = ("&pa=yes" if power_automate else "") + (f"&routeid={route}" if route else "")
+        return f"workflows://{host}/{workflow}/?{query}{options}"
     return None
 
 

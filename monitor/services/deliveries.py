@@ -15,6 +15,7 @@ from monitor.briefing.compose import Briefing, drop_gaps
 from monitor.briefing.deliver import create_delivery, format_planned_time
 from monitor.clock import Clock
 from monitor.config.model import Settings
+from monitor.config.secrets import SecretBindings, StoredSecret
 from monitor.config.stored import SECRET_PREFIX
 from monitor.config.targets import WEBHOOK_SCHEMES, TargetSettings, convert_chat_webhook, is_mail_address
 from monitor.db.sessions import sanitize_text
@@ -345,8 +346,15 @@ class TargetEditingService:
         return find_target(self.settings_service.current, name)
 
     def build(self, name: str, form: TargetForm) -> TargetSettings:
-        """Build a target that is not stored; `InvalidSettings` says by field what is wrong."""
-        return self._build_target(name, form, None)
+        """Build a target that is not stored; `InvalidSettings` says by field what is wrong.
+
+        It has the secret that is entered with it, and reads nothing of the environment or of what is stored.
+        """
+        target = self._build_target(name, form, None)
+        entered = {}
+        if form.secret and target.secret_env and target.host:
+            entered[target.secret_env] = StoredSecret(form.secret, frozenset({target.host}))
+        return target.bind_secrets(SecretBindings(stored=entered, environment={}))
 
     async def put(self, name: str, form: TargetForm, *, by: Actor) -> TargetChange:
         is_known = any(target.name == name for target in self._targets)

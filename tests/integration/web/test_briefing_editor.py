@@ -244,4 +244,4 @@ async def test_an_expired_link_says_so(desk: Desk, browser: Browser, address: st
     assert answer is not None
     assert answer.status == 410
     await expect(stranger.locator("h1")).to_have_text("This link has ended")
-    await expect(stranger.locator("main")).to_contain_text("It was good until")
+    await expect(stranger.locator("main")).to_contain_text("It expired on")

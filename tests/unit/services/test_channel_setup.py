@@ -29,6 +29,7 @@ def test_the_webhook_address_of_a_chat_becomes_its_url(address: str, url: str | 
     assert convert_chat_webhook(address) == url
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of what the sender imports
 @pytest.mark.parametrize("address", [TEAMS, POWER, "https://hooks.slack.com/services/T1/B1/c3"])
 def test_the_url_is_one_that_the_sender_understands(address: str) -> None:
     apprise = pytest.importorskip("apprise")
