@@ -55,7 +55,7 @@ def _dump_source(source: Source) -> dict[str, Any]:
 
 
 @dataclasses.dataclass(frozen=True)
-class ListRow:
+class SourceRow:
     """A row of a list: its values, unchecked, and `raw`, as it stands there; `fault` where no values can be read.
 
     `raw` is a list of cells, the value of a YAML list, or the attributes of an outline; `folders` are those of OPML.
@@ -72,7 +72,7 @@ class SourceList:
     """The rows of a list; `columns` are the names at the head of a CSV."""
 
     list_format: "SourceListFormat"
-    rows: Sequence[ListRow]
+    rows: Sequence[SourceRow]
     columns: Sequence[str] = ()
 
 
@@ -90,34 +90,34 @@ def _parse_csv(label: str, content: bytes) -> SourceList:
     return SourceList(SourceListFormat.CSV, [_fill_csv_row(row, columns) for row in rows[1:]], rows[0].raw)
 
 
-def _read_csv_rows(text: str, delimiter: str) -> list[ListRow]:
+def _read_csv_rows(text: str, delimiter: str) -> list[SourceRow]:
     lines = list(io.StringIO(text, newline=""))
     try:
-        return [ListRow(cells) for cells in csv.reader(lines, delimiter=delimiter, strict=True)]
+        return [SourceRow(cells) for cells in csv.reader(lines, delimiter=delimiter, strict=True)]
     except csv.Error:
         return list(_recover_csv_rows(lines, delimiter))
 
 
-def _recover_csv_rows(lines: Sequence[str], delimiter: str) -> Iterator[ListRow]:
+def _recover_csv_rows(lines: Sequence[str], delimiter: str) -> Iterator[SourceRow]:
     """Read row by row; where that fails, a row ends with its line, so that a quote left open takes no other row."""
     start = found = 0
     while start < len(lines) and found <= MAX_IMPORT_SOURCES + 1:
         reader = csv.reader(lines[start : start + _MAX_ROW_LINES], delimiter=delimiter, strict=True)
         try:
-            yield ListRow(next(reader))
+            yield SourceRow(next(reader))
             start += reader.line_num
         except csv.Error:
-            yield ListRow([lines[start].rstrip("\r\n")], fault=Message("source.bad_csv_row"))
+            yield SourceRow([lines[start].rstrip("\r\n")], fault=Message("source.bad_csv_row"))
             start += 1
         found += 1
 
 
-def _fill_csv_row(row: ListRow, columns: Sequence[str]) -> ListRow:
+def _fill_csv_row(row: SourceRow, columns: Sequence[str]) -> SourceRow:
     if row.fault is not None:
         return row
     if any(cell.strip() for cell in row.raw[len(columns) :]):
-        return ListRow(row.raw, fault=Message("source.csv_cells", {"cells": len(row.raw), "columns": len(columns)}))
-    return ListRow(row.raw, _parse_row(dict(zip(columns, row.raw, strict=False))))
+        return SourceRow(row.raw, fault=Message("source.csv_cells", {"cells": len(row.raw), "columns": len(columns)}))
+    return SourceRow(row.raw, _parse_row(dict(zip(columns, row.raw, strict=False))))
 
 
 def _decode(label: str, content: bytes) -> str:
@@ -315,19 +315,19 @@ def _split_yaml_entries(text: str) -> list[str]:
     ]
 
 
-def _parse_yaml_entry(block: str) -> ListRow:
+def _parse_yaml_entry(block: str) -> SourceRow:
     try:
         (entry,) = parse_yaml(block)
     except (yaml.YAMLError, ValueError, TypeError, RecursionError):
-        return ListRow(block, fault=Message("source.bad_yaml_entry"))
+        return SourceRow(block, fault=Message("source.bad_yaml_entry"))
     return _build_yaml_row(entry)
 
 
-def _build_yaml_row(entry: Any) -> ListRow:
+def _build_yaml_row(entry: Any) -> SourceRow:
     if not isinstance(entry, dict):
-        return ListRow(entry, fault=Message("source.bad_yaml_entry"))
+        return SourceRow(entry, fault=Message("source.bad_yaml_entry"))
     values = {str(key): value for key, value in entry.items() if key != REASON_FIELD}
-    return ListRow(values, values)
+    return SourceRow(values, values)
 
 
 def _parse_xml(content: bytes) -> Any:
@@ -346,7 +346,7 @@ def _parse_opml(label: str, content: bytes) -> SourceList:
     return SourceList(SourceListFormat.OPML, rows)
 
 
-def _parse_outlines(parent: Any) -> Iterator[ListRow]:
+def _parse_outlines(parent: Any) -> Iterator[SourceRow]:
     """Yield the sources below an element; an outline without an address that holds others is a folder."""
     walk: list[tuple[Any, tuple[str, ...]]] = [(child, ()) for child in reversed(parent.findall("outline"))]
     while walk:
@@ -359,7 +359,7 @@ def _parse_outlines(parent: Any) -> Iterator[ListRow]:
         walk.extend((child, path) for child in reversed(children))
 
 
-def _recover_outlines(text: str) -> Iterator[ListRow]:
+def _recover_outlines(text: str) -> Iterator[SourceRow]:
     """Read tag by tag what is no XML as a whole, so that a sign in one title takes no other source."""
     path: list[str] = []
     for tag in re.findall(r"<(/?outline\b[^<]*)", text):
@@ -373,7 +373,7 @@ def _recover_outlines(text: str) -> Iterator[ListRow]:
         except etree.XMLSyntaxError:
             outline = None
         if outline is None:
-            yield ListRow({"text": f"<{tag.strip()}"}, fault=Message("source.bad_outline"), folders=tuple(path))
+            yield SourceRow({"text": f"<{tag.strip()}"}, fault=Message("source.bad_outline"), folders=tuple(path))
         else:
             row = _parse_outline(dict(outline.attrib), tuple(name for name in path if name))
             if row.values.get("url") or not is_open:
@@ -382,18 +382,18 @@ def _recover_outlines(text: str) -> Iterator[ListRow]:
             path.append("" if outline is None or row.values.get("url") else str(row.values.get("name") or ""))
 
 
-def _parse_outline(attributes: dict[str, str], folders: tuple[str, ...]) -> ListRow:
+def _parse_outline(attributes: dict[str, str], folders: tuple[str, ...]) -> SourceRow:
     raw = {name: value for name, value in attributes.items() if name != REASON_FIELD}
     if own := raw.get(_OPML_ATTRIBUTE):
         values = parse_json_cell(own)
         if not isinstance(values, dict):
-            return ListRow(raw, fault=Message("source.bad_outline"), folders=folders)
+            return SourceRow(raw, fault=Message("source.bad_outline"), folders=folders)
     else:
         feed, page = raw.get("xmlUrl"), raw.get("url") or raw.get("htmlUrl")
         name = raw.get("title") or raw.get("text")
         kind = {"kind": "feed"} if feed else {}
         values = {"name": name or feed or page, "url": feed or page, **kind}
-    return ListRow(raw, _add_folder_tags(values, folders), folders=folders)
+    return SourceRow(raw, _add_folder_tags(values, folders), folders=folders)
 
 
 def _add_folder_tags(values: dict[str, Any], folders: tuple[str, ...]) -> dict[str, Any]:
@@ -408,7 +408,7 @@ def format_rejected(source_list: SourceList, reasons: Mapping[int, str]) -> str:
     return _REJECT_WRITERS[source_list.list_format](rows, source_list.columns)
 
 
-RejectedRows = Sequence[tuple[ListRow, str]]
+RejectedRows = Sequence[tuple[SourceRow, str]]
 
 
 def _reject_csv(rows: RejectedRows, columns: Sequence[str]) -> str:

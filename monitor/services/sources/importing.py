@@ -10,7 +10,7 @@ from monitor.errors import UsageError
 from monitor.exports.document import normalize_line
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
-from monitor.services.sources.exchange import ListRow, SourceList, format_rejected
+from monitor.services.sources.exchange import SourceList, SourceRow, format_rejected
 from monitor.urls import url_key
 
 
@@ -110,7 +110,7 @@ def _identify(source: Source) -> object:
     return (source.kind, url_key(source.url), sections, *map(frozenset, words))
 
 
-def _get_text(row: ListRow, field: str) -> str:
+def _get_text(row: SourceRow, field: str) -> str:
     value = row.values.get(field)
     if row.fault is not None:
         value = next(iter(row.raw.values()), "") if isinstance(row.raw, dict) else row.raw

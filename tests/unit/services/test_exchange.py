@@ -14,8 +14,8 @@ from monitor.exports.document import normalize_line
 from monitor.i18n.catalogue import render
 from monitor.services.sources.exchange import (
     MAX_IMPORT_SOURCES,
-    ListRow,
     SourceListFormat,
+    SourceRow,
     detect_format,
     parse_list,
     read_source_file,
@@ -82,7 +82,7 @@ def open_first(source: dict[str, Any]) -> dict[str, Any]:
 sources = st.fixed_dictionaries({"name": words, "url": urls}, optional=fields).map(open_first)
 
 
-def read(kind: str, content: bytes) -> list[ListRow]:
+def read(kind: str, content: bytes) -> list[SourceRow]:
     return list(parse_list(content, SourceListFormat(kind), label="it").rows)
 
 
