@@ -110,7 +110,7 @@ def _print_page(terminal: Terminal, seen: Page) -> None:
         "issuer": seen.issuer,
         "number": seen.document_number,
         "language": seen.language,
-        "loaded": Message.of("page.drawn" if seen.rendered else "page.not_drawn", encoding=seen.encoding or "-"),
+        "loaded": Message.of("page.drawn" if seen.rendered else "page.fetched", encoding=seen.encoding or "-"),
         "next_page": seen.next_page,
         "candidates": Message.of("page.candidates", number=len(seen.candidates), sources=counts or ["-"]),
     }

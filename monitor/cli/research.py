@@ -97,7 +97,7 @@ def _print_result(
         terminal.complain(warning)
     if view.report is None:
         reason = view.error or Message.of(f"word.research_status.{view.status}")
-        terminal.complain(Message.of("research.no_report", task=view.task_id, reason=reason))
+        terminal.complain(Message.of("research.ended_without_report", task=view.task_id, reason=reason))
 
 
 @dataclass(kw_only=True)

@@ -1,10 +1,8 @@
-"""`monitor sources`: list, add, edit, try, import and export the monitored sources."""
+"""`monitor sources`: list, add, edit and try the monitored sources."""
 
 import re
-import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,20 +11,10 @@ import typer
 from monitor.cli.catalogue import search_catalogue
 from monitor.cli.parser import build_group
 from monitor.cli.progress import show_progress
-from monitor.cli.terminal import (
-    Command,
-    JsonOption,
-    OptionValue,
-    Terminal,
-    add_options,
-    collect_given,
-    get_terminal,
-    write_file,
-)
+from monitor.cli.source_lists import TIME_FIELDS, build_source_json, export, import_file
+from monitor.cli.terminal import Command, JsonOption, OptionValue, Terminal, add_options, collect_given, get_terminal
 from monitor.errors import UsageError
-from monitor.i18n.catalogue import render
 from monitor.i18n.message import Message
-from monitor.i18n.model import reader_language
 from monitor.vocabulary import Render, SourceKind
 
 if TYPE_CHECKING:
@@ -109,8 +97,6 @@ app = build_group()
 
 _BARE_ADDRESS = re.compile(r"[\w.-]+\.[a-z]{2,}(?::\d+)?(?:/\S*)?|(?:localhost|[\d.]+):\d+(?:/\S*)?", re.IGNORECASE)
 _MAX_SHOWN_ROWS = 5
-_TIME_FIELDS = ("created_at", "last_run_at", "last_success_at", "last_new_item_at")
-_HEALTH_FIELDS = (*_TIME_FIELDS, "consecutive_failures", "last_error")
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The name of the source.")]
 
@@ -124,7 +110,7 @@ def list_sources(
     terminal = get_terminal()
     sources = terminal.run(lambda app: app.sources.list_sources(tag=tag))
     if as_json:
-        terminal.write_json({"sources": [_build_source_json(source) for source in sources]})
+        terminal.write_json({"sources": [build_source_json(source) for source in sources]})
     elif sources:
         terminal.write_records(
             sources,
@@ -152,13 +138,13 @@ def show(name: Name, as_json: JsonOption = False) -> None:
     terminal = get_terminal()
     source = terminal.run(lambda app: app.sources.get(name))
     if as_json:
-        terminal.write_json(_build_source_json(source))
+        terminal.write_json(build_source_json(source))
         return
     pinned = [f"{section['name']}={section['url']}" for section in source.sections]
     taught = [recipe["url"] for recipe in source.recipes]
-    shown = {**_build_source_json(source), "sections": pinned, "recipes": taught, "steps": format_steps(source.steps)}
+    shown = {**build_source_json(source), "sections": pinned, "recipes": taught, "steps": format_steps(source.steps)}
     shown["schedule"] = terminal.describe_schedule(source)
-    terminal.write_fields(shown | {name: getattr(source, name) for name in _TIME_FIELDS})
+    terminal.write_fields(shown | {name: getattr(source, name) for name in TIME_FIELDS})
 
 
 @app.command()
@@ -182,7 +168,7 @@ def add(
 
     added, discovery = terminal.act(add)
     if as_json:
-        terminal.write_json(_build_source_json(added) | ({"discovery": discovery} if discovery else {}))
+        terminal.write_json(build_source_json(added) | ({"discovery": discovery} if discovery else {}))
         return
     if discovery is not None:
         _print_discovery(terminal, discovery)
@@ -235,37 +221,6 @@ def enable(name: Name, as_json: JsonOption = False) -> None:
 def disable(name: Name, as_json: JsonOption = False) -> None:
     """Disable a source: the schedule skips it."""
     _set_enabled(get_terminal(), name, is_on=False, as_json=as_json)
-
-
-@app.command("import")
-def import_file(
-    file: Annotated[Path, typer.Argument(help="YAML as in config.yaml, OPML, or CSV.")], as_json: JsonOption = False
-) -> None:
-    """Add the sources of a file: all of them, or none where one is wrong."""
-    terminal = get_terminal()
-    imported = terminal.act(lambda app, by: app.sources.import_file(file, by=by))
-    names = [source.name for source in imported] or ["-"]
-    document = {"sources": [_build_source_json(source) for source in imported]}
-    terminal.report("sources.imported", number=len(imported), names=names, document=document, as_json=as_json)
-
-
-@app.command()
-def export(
-    form: Annotated[str, typer.Option("--format", metavar="yaml|opml|csv", help="yaml, opml or csv.")] = "yaml",
-    out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write there, not to stdout.")] = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Write all sources as YAML, OPML or CSV."""
-    terminal = get_terminal()
-    text = terminal.run(lambda app: app.sources.export(form))
-    if out is not None:
-        write_file(out, text.encode("utf-8-sig" if form == "csv" else "utf-8"))  # spreadsheets ask for the mark
-    if as_json:
-        terminal.write_json({"format": form} | ({"text": text} if out is None else {"path": out}))
-    elif out is None:
-        sys.stdout.write(text)
-    else:
-        terminal.notify("sources.written", path=out)
 
 
 @app.command()
@@ -401,6 +356,8 @@ def _print_rows(terminal: Terminal, rows: "Sequence[Candidate]") -> None:
     terminal.write_records(rows, lambda row: {"date": row.date, "title": row.title, "url": row.url})
 
 
+app.command("import")(import_file)
+app.command("export")(export)
 app.command("catalogue")(search_catalogue)
 
 
@@ -417,23 +374,9 @@ def _edit_source(terminal: Terminal, name: str, changes: dict[str, Any]) -> "Sou
     return terminal.act(edit)
 
 
-def _build_source_json(source: "Source") -> dict[str, Any]:
-    from monitor.services.sources.form import SourceForm
-
-    values = source.model_dump(mode="json")
-    if error := source.last_error:
-        written = error.to_json()
-        values |= {
-            "last_error": render(error, reader_language.get()),
-            "last_error_code": written["code"],
-            "last_error_args": written["args"],
-        }
-    return {name: values[name] for name in dict.fromkeys(("id", *SourceForm.model_fields, *_HEALTH_FIELDS))}
-
-
 def _print_stored_source(terminal: Terminal, source: "Source", code: str, *, as_json: bool) -> None:
     if as_json:
-        terminal.write_json(_build_source_json(source))
+        terminal.write_json(build_source_json(source))
     else:
         terminal.print(code, source=source.name, quoted=quote(source.name))
 

@@ -121,7 +121,7 @@ async def _load_users(app: "App") -> list[dict[str, Any]]:
             "role": person.role,
             "created_at": person.created_at,
             "last_seen_at": person.last_seen_at,
-            "state": "shut out" if person.is_shut_out else "one-time password" if person.is_one_time else "",
+            "state": "access suspended" if person.is_shut_out else "one-time password" if person.is_one_time else "",
         }
         for person in await app.people.list_people()
     ]

@@ -27,6 +27,31 @@ CHAT_SCHEMES = {
 }
 """The chat services that Apprise carries to, by the scheme of its urls."""
 
+_CHAT_WEBHOOKS = {
+    "wecombot": r"https://qyapi\.weixin\.qq\.com/cgi-bin/webhook/send/?\?key=([\w-]+)",
+    "dingtalk": r"https://oapi\.dingtalk\.com/robot/send/?\?access_token=(\w+)",
+    "feishu": r"https://open\.feishu\.cn/open-apis/bot/v2/hook/([\w-]+)/?",
+    "lark": r"https://open\.larksuite\.com/open-apis/bot/v2/hook/([\w-]+)/?",
+    "slack": r"https://hooks\.slack\.com/services/(\w+/\w+/\w+)/?",
+}
+_TEAMS_WEBHOOK = re.compile(
+    r"https://([\w.-]+\.(?:logic\.azure|powerplatform|appsplatform)\.[\w.]+(?::\d+)?)"
+    r"(/powerautomate/automations/direct(?:/cu/(\d+))?)?/workflows/([\w-]+)/triggers/manual/paths/invoke/?\?(\S+)"
+)
+
+
+def convert_chat_webhook(address: str) -> str | None:
+    """Return Apprise's url for the webhook address that a chat service shows; None for any other address."""
+    for scheme, pattern in _CHAT_WEBHOOKS.items():
+        if found := re.fullmatch(pattern, address.strip()):
+            return f"{scheme}://{found[1]}"
+    if found := _TEAMS_WEBHOOK.fullmatch(address.strip()):
+        host, power_automate, route, workflow, query = found.groups()
+        options = ("&pa=yes" if power_automate else "") + (f"&routeid={route}" if route else "")
+        return f"workflows://{host}/{workflow}/?{query}{options}"
+    return None
+
+
 ChannelKind = Literal["mail", "webhook", "chat"]
 
 SCHEMES: Mapping[ChannelKind, Collection[str]] = {

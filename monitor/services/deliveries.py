@@ -15,8 +15,9 @@ from monitor.briefing.compose import Briefing, drop_gaps
 from monitor.briefing.deliver import create_delivery, format_planned_time
 from monitor.clock import Clock
 from monitor.config.model import Settings
+from monitor.config.secrets import SecretBindings, StoredSecret
 from monitor.config.stored import SECRET_PREFIX
-from monitor.config.targets import WEBHOOK_SCHEMES, TargetSettings, is_mail_address
+from monitor.config.targets import WEBHOOK_SCHEMES, TargetSettings, convert_chat_webhook, is_mail_address
 from monitor.db.sessions import sanitize_text
 from monitor.db.tables.delivery import BriefingRecord, Delivery, DeliveryKind, DeliveryStatus
 from monitor.errors import Conflict, NotFound, UsageError, WorkFailed
@@ -73,6 +74,15 @@ class DeliveryService(AuditedService):
             await self.record(by, AuditAction.TARGET_TEST, target_name, delivery=delivery.id)
         await self.dispatch.attempt_delivery(delivery.id, 0, self.steps)
         return await self._get_schema(delivery.id)
+
+    async def try_target(self, target: TargetSettings, *, by: Actor) -> Message | None:
+        """Send a test to a target that need not be stored; return what went wrong. No delivery is kept of it."""
+        by.require(Role.ADMIN)
+        async with self.store.transaction():
+            await self.record(by, AuditAction.TARGET_TEST, target.name, address=target.shown)
+        now = self.clock.now()
+        delivery = create_delivery(target, DeliveryKind.TEST, name="try", planned_at=now, now=now)
+        return await self.dispatch.send_once(delivery, target)
 
     async def send_now(self, target_name: str, day: dt.date | None = None, *, by: Actor) -> DeliverySchema:
         """Send the briefing of a day, by default today, without waiting for sources; what is planned stays planned."""
@@ -157,7 +167,9 @@ class DeliveryService(AuditedService):
 
     async def list_problems(self) -> list[DeliverySchema]:
         """Return the deliveries of the last 30 days that failed, or were tried several times in vain."""
-        tried = await self.store.deliveries.list(status=[DeliveryStatus.FAILED, DeliveryStatus.QUEUED], limit=1000)
+        tried = await self.store.deliveries.list_open_failures(
+            [DeliveryStatus.FAILED, DeliveryStatus.QUEUED], limit=1000
+        )
         since = self.clock.now() - _PROBLEM_WINDOW
         rows = [row for row in tried if row.planned_at >= since]
         problems = [row for row in rows if row.status is DeliveryStatus.FAILED or row.attempts >= _MIN_FAILED_ATTEMPTS]
@@ -333,6 +345,17 @@ class TargetEditingService:
     def get(self, name: str) -> TargetSettings:
         return find_target(self.settings_service.current, name)
 
+    def build(self, name: str, form: TargetForm) -> TargetSettings:
+        """Build a target that is not stored; `InvalidSettings` says by field what is wrong.
+
+        It has the secret that is entered with it, and reads nothing of the environment or of what is stored.
+        """
+        target = self._build_target(name, form, None)
+        entered = {}
+        if form.secret and target.secret_env and target.host:
+            entered[target.secret_env] = StoredSecret(form.secret, frozenset({target.host}))
+        return target.bind_secrets(SecretBindings(stored=entered, environment={}))
+
     async def put(self, name: str, form: TargetForm, *, by: Actor) -> TargetChange:
         is_known = any(target.name == name for target in self._targets)
         return await (self.edit(name, form, by=by) if is_known else self.add(name, form, by=by))
@@ -381,6 +404,7 @@ class TargetEditingService:
 
     def _build_target(self, name: str, form: TargetForm, known: TargetSettings | None) -> TargetSettings:
         url = form.url or (known.url if known is not None else "")
+        url = convert_chat_webhook(url) or url
         values = form.model_dump(exclude={"url", "secret"}, exclude_defaults=True) | {"name": name, "url": url}
         if url.split("://", 1)[0].lower() in WEBHOOK_SCHEMES:
             own = known.secret_env if known is not None else None

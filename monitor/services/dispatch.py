@@ -137,6 +137,10 @@ class DeliveryDispatcher:
             return decide_retry(delivery, wrap_unexpected_error(error), self.clock.now())
         return DeliveryOutcome(status=DeliveryStatus.SENT, sent_at=self.clock.now())
 
+    async def send_once(self, delivery: Delivery, target: TargetSettings) -> Message | None:
+        """Send what is in no log; return why it did not arrive."""
+        return (await self._send(delivery, target)).last_error
+
     async def _build_notification(self, delivery: Delivery, target: TargetSettings) -> Notification:
         if delivery.kind is DeliveryKind.TEST:
             return build_test_notification(delivery, target.language, delivery.planned_at)

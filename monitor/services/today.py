@@ -25,7 +25,7 @@ from monitor.db.queries.dashboard import (
 )
 from monitor.db.queries.usage import Day
 from monitor.db.tables.collection import Item
-from monitor.db.tables.delivery import AlarmKind, AlarmView, DeliveryStatus
+from monitor.db.tables.delivery import AlarmKind, AlarmView
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
 from monitor.policies.calendar import DeadlineEntry
@@ -68,6 +68,9 @@ class AttentionKind(StrEnum):
     FAILING = "failing"
     DELIVERY = "delivery"
     UNREAD = "unread"
+
+
+_READER_MATTERS = (AttentionKind.ALARM, AttentionKind.FAILING, AttentionKind.UNREAD)
 
 
 class AttentionEntry(MessageModel):
@@ -155,6 +158,12 @@ class TodaySummary(BaseModel):
     @property
     def is_well(self) -> bool:
         return self.ran.sources > 0 and not self.attention
+
+    def without_operation(self) -> "TodaySummary":
+        """Return what a reader needs: what may be missing, and nothing that only who runs the service can mend."""
+        return self.model_copy(
+            update={"attention": [entry for entry in self.attention if entry.matter in _READER_MATTERS]}
+        )
 
 
 @dataclass(kw_only=True)
@@ -260,7 +269,7 @@ class TodayService:
         self, today: Day, sources: Sequence[WatchedSource], pulse: QueueStatus, places: Sequence[UnreadPlace]
     ) -> list[AttentionEntry]:
         alarms = await self.store.alarms.list_page(is_open=True, limit=_MAX_ALARMS)
-        failed = await self.store.deliveries.list(status=[DeliveryStatus.FAILED], limit=_MAX_DELIVERIES)
+        failed = await self.store.deliveries.list_open_failures(limit=_MAX_DELIVERIES)
         ids = {source.name: source.id for source in sources}
         entries = []
         is_needed = pulse.queued or any(source.is_enabled and source.is_planned for source in sources)

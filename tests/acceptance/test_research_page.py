@@ -208,10 +208,10 @@ async def test_in_english_too_a_plan_is_changed_a_remark_made_and_the_research_c
     await ask(person, is_plan_looked_at=True)
     office.model.pause_s = 0.2
     await changes_the_plan(person)
-    await person.field("Say something on the way").fill("Only what is new since July.")
-    await person.button("Say it").click()
+    await person.field("Add a remark").fill("Only what is new since July.")
+    await person.button("Send the remark").click()
     await expect(person.page.locator("#research-remarks")).to_contain_text("Only what is new since July.")
-    await expect(person.field("Say something on the way")).to_have_value("")
+    await expect(person.field("Add a remark")).to_have_value("")
     await person.button("Cancel the research").click()
     await expect(root(person.page)).to_have_attribute("data-is-over", "yes", timeout=TIMEOUT_MS)
     await person.sees("The research was cancelled. What it had found until then stands below.")

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel
-from sqlalchemy import Select, Update, and_, delete, func, select, tuple_, union_all, update
+from sqlalchemy import Select, Update, and_, delete, exists, func, or_, select, tuple_, union_all, update
+from sqlalchemy.orm import aliased
 from sqlmodel import col
 
 from monitor.db.daily_totals import Addition, add_to_totals
@@ -234,6 +235,23 @@ class DeliveryStore(Queries):
             ahead = (col(BriefingRecord.delivery_id).in_(of_target), col(BriefingRecord.composed_at) > to)
             await session.execute(update(BriefingRecord).where(*ahead).values(composed_at=to))
             return DeliveryPlan(**stored.model_dump())
+
+    async def list_open_failures(
+        self, status: Sequence[DeliveryStatus] = (DeliveryStatus.FAILED,), *, limit: int
+    ) -> list[Delivery]:
+        """Those that failed, newest first; a failed test is over once anything later reached its target."""
+        later = aliased(Delivery)
+        is_over = exists().where(
+            col(later.target) == col(Delivery.target),
+            col(later.status) == DeliveryStatus.SENT,
+            col(later.planned_at) > col(Delivery.planned_at),
+        )
+        query = select(Delivery).where(
+            col(Delivery.status).in_(status), or_(col(Delivery.kind) != DeliveryKind.TEST, ~is_over)
+        )
+        return await self._fetch_all(
+            query.order_by(col(Delivery.planned_at).desc(), col(Delivery.id).desc()).limit(limit)
+        )
 
     async def list(
         self,

@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field
 from monitor.db.queries.sources import SourceActivity
 from monitor.db.tables.collection import Source
 from monitor.db.terms import split_query
-from monitor.errors import Conflict, NotFound, UsageError
+from monitor.errors import NotFound, UsageError
 from monitor.exports.document import normalize_line
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
@@ -27,7 +27,8 @@ from monitor.urls import url_key
 from monitor.vocabulary import Render, Role, SourceKind
 
 if TYPE_CHECKING:
-    from monitor.services.sources.exchange import SourceListFormat
+    from monitor.services.sources.exchange import SourceList, SourceListFormat
+    from monitor.services.sources.importing import ImportPlan
 
 MAX_BULK_SOURCES = 1000
 
@@ -127,26 +128,6 @@ class SectionChange(StrEnum):
     UNPIN = "unpin"
     UP = "up"
     DOWN = "down"
-
-
-class ImportStatus(StrEnum):
-    NEW = "new"
-    TAKEN = "taken"
-    WRONG = "wrong"
-
-
-class ImportEntry(MessageModel):
-    """An entry of a list before anything is stored; `complaint` says what is wrong with it."""
-
-    number: int
-    name: str
-    url: str
-    newness: ImportStatus
-    complaint: Message | None = None
-
-
-def is_importable(entries: Sequence[ImportEntry]) -> bool:
-    return bool(entries) and all(entry.newness is ImportStatus.NEW for entry in entries)
 
 
 @dataclass(kw_only=True)
@@ -296,55 +277,40 @@ class SourceService(AuditedService):
             known = {source.id for source in await self.store.sources.list()}
             return [await self.remove(source_id, by=by) for source_id in sorted(source_ids) if source_id in known]
 
-    async def import_file(self, path: Path, *, by: Actor) -> list[Source]:
-        """Add the sources of a YAML, OPML or CSV file: all, or none where one is wrong or its name is taken."""
+    async def preview_import(self, content: bytes, list_format: "SourceListFormat", *, label: str) -> "ImportPlan":
+        """Return what would become of each row of a list; messages call the list `label`."""
+        from monitor.services.sources.exchange import parse_list
+
+        return await self.plan_import(await asyncio.to_thread(parse_list, content, list_format, label=label))
+
+    async def plan_import(self, source_list: "SourceList") -> "ImportPlan":
+        from monitor.services.sources.importing import plan_import
+
+        return plan_import(source_list, await self.store.sources.list(), build=self._build_source)
+
+    async def import_file(self, path: Path, *, by: Actor) -> "ImportPlan":
+        """Add the sources of a YAML, OPML or CSV file that are good and new; the plan says which were not."""
         from monitor.services.sources.exchange import read_source_file
 
-        rows = await asyncio.to_thread(read_source_file, path)
-        return await self._import_rows(rows, label=str(path), by=by)
+        by.require(Role.ADMIN)
+        return await self._import_list(await asyncio.to_thread(read_source_file, path), by=by)
 
     async def import_list(
         self, content: bytes, list_format: "SourceListFormat", *, label: str, by: Actor
-    ) -> list[Source]:
+    ) -> "ImportPlan":
         """Add the sources of a list as `import_file` does; messages call the list `label`."""
-        from monitor.services.sources.exchange import parse_rows
+        from monitor.services.sources.exchange import parse_list
 
-        rows = await asyncio.to_thread(parse_rows, content, list_format, label=label)
-        return await self._import_rows(rows, label=label, by=by)
-
-    async def _import_rows(self, rows: Sequence[Mapping[str, Any]], *, label: str, by: Actor) -> list[Source]:
         by.require(Role.ADMIN)
-        sources = [self._build_source(values) for values in rows]
+        return await self._import_list(await asyncio.to_thread(parse_list, content, list_format, label=label), by=by)
+
+    async def _import_list(self, source_list: "SourceList", *, by: Actor) -> "ImportPlan":
         async with self.store.transaction():
-            taken = {source.name for source in await self.store.sources.list()}
-            for source in sources:
-                if source.name in taken:
-                    raise Conflict("source.import_name_taken", name=source.name, label=label)
-                taken.add(source.name)
-            added = await self.store.sources.add_all(sources)
-            for source in added:
+            plan = await self.plan_import(source_list)
+            plan.sources = await self.store.sources.add_all(plan.sources)
+            for source in plan.sources:
                 await self.record(by, AuditAction.SOURCE_IMPORT, source.name, after=dump_form_values(source))
-        return added
-
-    async def preview_import(self, content: bytes, list_format: "SourceListFormat", *, label: str) -> list[ImportEntry]:
-        from monitor.services.sources.exchange import parse_rows
-
-        rows = await asyncio.to_thread(parse_rows, content, list_format, label=label)
-        taken = {source.name for source in await self.store.sources.list()}
-        entries = []
-        for number, values in enumerate(rows, start=1):
-            name, url = (_format_value(values.get(field)) for field in ("name", "url"))
-            entry = ImportEntry(number=number, name=name, url=url, newness=ImportStatus.WRONG)
-            try:
-                source = self._build_source(values)
-            except UsageError as error:
-                entry.complaint = error.message
-            else:
-                entry.name, entry.url = source.name, source.url
-                entry.newness = ImportStatus.TAKEN if source.name in taken else ImportStatus.NEW
-                taken.add(source.name)
-            entries.append(entry)
-        return entries
+        return plan
 
     async def export(self, list_format: str) -> str:
         from monitor.services.sources.exchange import SourceListFormat, format_sources
@@ -412,10 +378,6 @@ def _matches_filter(source: Source, source_filter: SourceFilter) -> bool:
         and (not source_filter.tag or source_filter.tag in source.tags)
         and source_filter.kind in (None, source.kind)
     )
-
-
-def _format_value(value: Any) -> str:
-    return normalize_line(value[:200]) if isinstance(value, str) else ""
 
 
 MAX_BACKOFF = dt.timedelta(hours=20)  # shorter than a day, so that a source that is planned daily is tried every day

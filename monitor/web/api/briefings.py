@@ -352,6 +352,13 @@ class DeliveryListSchema(BaseModel):
     next: str | None
 
 
+class TargetTrialSchema(MessageModel):
+    """Whether a test was accepted; `problem` says why not."""
+
+    is_sent: bool
+    problem: Message | None = None
+
+
 class TargetListSchema(BaseModel):
     """All targets, in the order of the settings."""
 
@@ -389,6 +396,13 @@ async def targets(app: AppDep, _: Admin) -> TargetListSchema:
 async def test(app: AppDep, principal: Admin, name: Annotated[str, Path(max_length=40)]) -> DeliverySchema:
     """Sent at once and once; the answer says what became of it."""
     return await app.deliveries.send_test(name, by=principal)
+
+
+@delivery_router.post("/targets/try", summary="Send a test to a target that is not stored")
+async def try_target(app: AppDep, principal: Admin, target: TargetForm) -> TargetTrialSchema:
+    """Nothing is kept but the audit entry. `url` may be the webhook address that a chat service shows."""
+    problem = await app.deliveries.try_target(app.target_editing.build("test", target), by=principal)
+    return TargetTrialSchema(is_sent=problem is None, problem=problem)
 
 
 @delivery_router.put("/targets/{name}", summary="Add or change a delivery target")

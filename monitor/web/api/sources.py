@@ -7,19 +7,15 @@ from pydantic import BaseModel, Field
 from pydantic.config import JsonDict
 
 from monitor.bootstrap import App
+from monitor.i18n.catalogue import render
+from monitor.i18n.model import reader_language
 from monitor.log_in import LogInStep
 from monitor.services.audit import AuditAction
 from monitor.services.sources.discovery import Discovery, is_discoverable
 from monitor.services.sources.exchange import MAX_IMPORT_BYTES, SourceListFormat
 from monitor.services.sources.form import SourceFields, SourceForm
-from monitor.services.sources.service import (
-    MAX_BULK_SOURCES,
-    BulkAction,
-    ImportEntry,
-    SourceFilter,
-    SourceSchema,
-    SourceStatus,
-)
+from monitor.services.sources.importing import ImportEntry
+from monitor.services.sources.service import MAX_BULK_SOURCES, BulkAction, SourceFilter, SourceSchema, SourceStatus
 from monitor.services.sources.trials import TrialReport
 from monitor.urls import get_host
 from monitor.vocabulary import SourceKind
@@ -115,10 +111,14 @@ class BulkChangeSchema(BaseModel):
 
 
 class SourceImportSchema(BaseModel):
-    """What became of a list of sources: each entry as it was found, and the names of those that were added."""
+    """What became of a list of sources: each entry, the names of those that were added, and the list of wrong ones.
+
+    `rejected` has the form of what was sent, with a field `reason`; it is empty where nothing was wrong.
+    """
 
     entries: list[ImportEntry]
     added: list[str]
+    rejected: str
 
 
 @router.get("", summary="List the sources")
@@ -203,9 +203,9 @@ async def stop(app: AppDep, _: Editor, trial_id: TrialId) -> TrialReport:
     openapi_extra={"requestBody": {"required": True, "content": _IMPORT_CONTENT}},
 )
 async def bring_in(app: AppDep, principal: Admin, request: Request, dry_run: bool = False) -> SourceImportSchema:
-    """YAML as in config.yaml, OPML or CSV, by its content type: all of it, or none where an entry is wrong.
+    """YAML as in config.yaml, OPML or CSV, by its content type: new entries are added, known and wrong ones are not.
 
-    With `dry_run`, nothing is stored and the answer tells what is new, taken or wrong.
+    With `dry_run`, nothing is stored and the answer tells what is new, known or wrong.
     """
     media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media not in _FORMS_BY_MEDIA_TYPE:
@@ -214,11 +214,15 @@ async def bring_in(app: AppDep, principal: Admin, request: Request, dry_run: boo
     if len(body) > MAX_IMPORT_BYTES:
         raise Problem(413, "source_list.too_large", max_mb=MAX_IMPORT_BYTES // 1024**2)
     form = _FORMS_BY_MEDIA_TYPE[media]
-    entries = await app.sources.preview_import(body, form, label="the list")
     if dry_run:
-        return SourceImportSchema(entries=entries, added=[])
-    added = await app.sources.import_list(body, form, label="the list", by=principal)
-    return SourceImportSchema(entries=entries, added=[source.name for source in added])
+        plan = await app.sources.preview_import(body, form, label="the list")
+    else:
+        plan = await app.sources.import_list(body, form, label="the list", by=principal)
+    return SourceImportSchema(
+        entries=plan.entries,
+        added=[] if dry_run else [source.name for source in plan.sources],
+        rejected=plan.format_rejected(lambda message: render(message, reader_language.get())),
+    )
 
 
 @router.get(
@@ -276,9 +280,13 @@ async def run(app: AppDep, principal: Editor, source_id: SourceId) -> RunStarted
 async def export_sources(app: App, form: SourceListFormat, *, by: Principal) -> Response:
     text = await app.sources.export(form)
     await app.audit.record(by, AuditAction.SOURCE_EXPORT, "sources", format=form)
+    return build_list_response(text, form, name="sources")
+
+
+def build_list_response(text: str, form: SourceListFormat, *, name: str) -> Response:
     # A spreadsheet takes a CSV for the country's old encoding unless a mark at its head says otherwise.
     body = text.encode("utf-8-sig" if form is SourceListFormat.CSV else "utf-8")
-    headers = {"Content-Disposition": f'attachment; filename="sources.{form}"'}
+    headers = {"Content-Disposition": f'attachment; filename="{name}.{form}"'}
     return Response(body, media_type=f"{MEDIA_TYPES[form]}; charset=utf-8", headers=headers)
 
 

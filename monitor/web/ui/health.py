@@ -196,6 +196,8 @@ Charts = Annotated[HealthCharts, Depends(get_charts)]
 async def today(app: AppDep, renderer: Renderer, principal: Reader) -> Response:
     """Show the day at a glance; the visit is remembered, and the next one begins where this one was."""
     seen = await app.today.get_summary(principal.name, record_visit=principal.session_id is not None)
+    if not principal.is_editor:
+        seen = seen.without_operation()
     ahead = [entry.item_id for entry in seen.ahead.deadlines]
     return renderer.render(
         "today/today.html" if seen.has_run or seen.items else "today/begin.html",

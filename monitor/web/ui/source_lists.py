@@ -10,9 +10,12 @@ from starlette.datastructures import FormData, UploadFile
 
 from monitor.bootstrap import App
 from monitor.errors import UsageError
+from monitor.i18n.catalogue import render
+from monitor.i18n.model import reader_language
 from monitor.services.sources.exchange import MAX_IMPORT_BYTES, SourceListFormat, detect_format
-from monitor.services.sources.service import BulkAction, is_importable
-from monitor.web.api.sources import export_sources
+from monitor.services.sources.importing import ImportStatus
+from monitor.services.sources.service import BulkAction
+from monitor.web.api.sources import build_list_response, export_sources
 from monitor.web.auth import RUN_SCOPE, Admin, AppDep, Editor, Reader
 from monitor.web.middleware import sanitize_redirect_path
 from monitor.web.ui.rendering import Renderer
@@ -91,26 +94,37 @@ async def choose(renderer: Renderer, _: Admin) -> Response:
 
 @router.post("/import")
 async def bring_in(app: AppDep, renderer: Renderer, request: Request, principal: Admin) -> Response:
-    """Show what would become of each entry; once that was seen (`store`), store the list as a whole."""
+    """Show what would become of each entry; once that was seen (`store`), add the new ones and show what became."""
     try:
         async with request.form() as given:  # closes the uploaded file
             content, form = await _read_content(given)
-            is_seen = "store" in given
-        entries = await app.sources.preview_import(content, form, label="the list")
-        if is_seen and is_importable(entries):
-            await app.sources.import_list(content, form, label="the list", by=principal)
-            return renderer.redirect("/sources", notice="sources_imported")
+            is_stored = "store" in given
+        if is_stored:
+            plan = await app.sources.import_list(content, form, label="the list", by=principal)
+        else:
+            plan = await app.sources.preview_import(content, form, label="the list")
     except UsageError as error:
         return renderer.render("sources/import.html", forms=list(SourceListFormat), error=error.message, status=400)
     return renderer.render(
         "sources/preview.html",
-        entries=entries[:_MAX_PREVIEW_ENTRIES],
-        count=len(entries),
-        counts={kind: sum(entry.newness == kind for entry in entries) for kind in ("new", "taken", "wrong")},
-        is_good=is_importable(entries),
+        # What needs a look comes first, so that a long list does not hide it.
+        entries=sorted(plan.entries, key=lambda entry: entry.newness is not ImportStatus.WRONG)[:_MAX_PREVIEW_ENTRIES],
+        count=len(plan.entries),
+        counts={str(status): plan.count(status) for status in ImportStatus},
+        is_stored=is_stored,
         packed=base64.b64encode(content).decode(),
         form=form,
     )
+
+
+@router.post("/import/rejected")
+async def download_rejected(app: AppDep, request: Request, _: Admin) -> Response:
+    """Send the wrong entries of a list as a file of the same form, each with its reason."""
+    async with request.form() as given:
+        content, form = await _read_content(given)
+    plan = await app.sources.preview_import(content, form, label="the list")
+    text = plan.format_rejected(lambda message: render(message, reader_language.get()))
+    return build_list_response(text, form, name="sources-rejected")
 
 
 async def _read_content(given: FormData) -> tuple[bytes, SourceListFormat]:

@@ -37,7 +37,7 @@ def test_it_is_searched_and_narrowed(typed: Callable[[list[str]], Any]) -> None:
     ).document
     assert len(document["bodies"]) == 2 < document["total"]
     assert all("energy" in body["topics"] and body["country"] == "JP" for body in document["bodies"])
-    assert "No body is like that" in typed(["sources", "catalogue", "zzzzzz"]).err
+    assert "No bodies match" in typed(["sources", "catalogue", "zzzzzz"]).err
     assert "the best 20 of 1,730" in typed(["sources", "catalogue"]).err.replace("The", "the")
     wrong = typed(["sources", "catalogue", "--topic", "gardening"])
     assert (wrong.code, "gardening" in wrong.complaint) == (2, True)

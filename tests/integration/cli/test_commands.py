@@ -206,6 +206,18 @@ def test_sources_are_added_changed_exported_and_imported_again(typed: Any, tmp_p
     assert (shown["enabled"], shown["kind"], shown["allow_other_hosts"]) == (True, "feed", False)
 
 
+def test_an_import_names_what_it_cannot_take_and_writes_it_with_the_reason(typed: Any, tmp_path: Any) -> None:
+    file, rejected = tmp_path / "list.csv", tmp_path / "wrong.csv"
+    file.write_text("name,url\n甲,https://a.example/\n乙,nowhere\n")
+    tried = typed(["sources", "import", str(file), "--dry-run", "--json"])
+    assert [entry["newness"] for entry in tried.document["entries"]] == ["new", "wrong"]
+    imported = typed(["sources", "import", str(file), "--rejected", str(rejected)])
+    assert (imported.code, imported.out) == (1, "1 sources were added: 甲.\n")
+    assert imported.err.startswith("Entry 2 (乙): ")
+    assert rejected.read_text("utf-8-sig").splitlines()[1].endswith(",乙,nowhere")
+    assert "1 exist already" in typed(["sources", "import", str(file)]).out
+
+
 def test_init_writes_a_file_that_loads_and_leaves_one_that_is_there(typed: Any, tmp_path: Any) -> None:
     assert typed(["--config", "deep/monitor.yaml", "init"]).code == 0
     written = (tmp_path / "deep" / "monitor.yaml").read_text()

@@ -266,6 +266,13 @@ ACTS: dict[str, tuple[AuditAction, Role, Act]] = {
     ),
     "send to a target": (AuditAction.TARGET_SEND, Role.EDITOR, send_now),
     "test a target": (AuditAction.TARGET_TEST, Role.ADMIN, lambda w, by: w.app.deliveries.send_test("hook", by=by)),
+    "try a target": (
+        AuditAction.TARGET_TEST,
+        Role.ADMIN,
+        lambda w, by: w.app.deliveries.try_target(
+            w.app.target_editing.build("second", TargetForm(url="http://127.0.0.1:9/x")), by=by
+        ),
+    ),
     "add a target": (
         AuditAction.TARGET_ADD,
         Role.ADMIN,

@@ -181,7 +181,8 @@ async def test_a_recipe_goes_with_its_source_into_another_service(
     written = await sources.export(kind)
     source = await sources.get(bureau.name)
     await sources.remove(source.id or 0, by=COMMAND_LINE)
-    (added,) = await sources.import_list(written.encode(), kind, label="the list", by=COMMAND_LINE)
+    plan = await sources.import_list(written.encode(), kind, label="the list", by=COMMAND_LINE)
+    (added,) = plan.sources
     assert added.recipes == source.recipes
     assert numbers_of((await bureau.sweep()).items) == list(FORMS)
 

@@ -163,7 +163,7 @@ async def test_items_are_added_from_the_archive_and_from_stars_and_stay_after_la
     number = (await desk.app.drafts.start(language="zh", by=WRITER)).row.id
     await desk.app.marks.mark(MarkAction.STAR, ids[:1], by=WRITER)
     await page.goto(f"/briefings/{number}/edit")
-    await page.get_by_label("导语").fill("先写的导语")
+    await page.get_by_label("编者按").fill("先写的导语")
     await page.keyboard.press("Tab")
     await page.get_by_text("添加条目").first.click()
     await page.get_by_label("范围").select_option("stars")
@@ -246,4 +246,4 @@ async def test_an_expired_link_says_so(desk: Desk, browser: Browser, address: st
     assert answer is not None
     assert answer.status == 410
     await expect(stranger.locator("h1")).to_have_text("This link has ended")
-    await expect(stranger.locator("main")).to_contain_text("It was good until")
+    await expect(stranger.locator("main")).to_contain_text("It expired on")

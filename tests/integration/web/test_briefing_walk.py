@@ -92,7 +92,7 @@ async def test_a_briefing_is_composed_put_in_order_by_keyboard_noted_sent_and_ex
     await page.keyboard.press("Enter")
     await expect(page.locator(".arrange li h3").nth(0)).to_contain_text(TITLES[2])
     await expect(note).to_have_value("与我方项目有关\n请法务看")
-    await page.get_by_label("导语").fill("本周请看第一条")
+    await page.get_by_label("编者按").fill("本周请看第一条")
     await page.get_by_role("button", name="保存", exact=True).click()
     await expect(page.locator(".notice")).to_contain_text("改动已保存")
 

@@ -164,6 +164,9 @@ async def test_a_target_of_the_desk_gets_no_variable_that_the_file_does_not_give
 ) -> None:
     admin = await desk.sign_in("admin", language="en")
     form = form | {"url": form["url"].replace("ATTACKER", attacker.host)}
+    tried = (await admin.send("POST", "/api/targets/try", json=form)).json()
+    assert tried["is_sent"] is False
+    assert_no_key(json.dumps(tried))
     assert (await admin.send("PUT", "/api/targets/mine", json=form)).status_code == 200
     sent = (await admin.send("POST", "/api/targets/mine/test")).json()
     assert sent["status"] == "failed"

@@ -9,6 +9,7 @@ import pytest
 
 from benchmarks.scripted_model.server import ScriptedModel
 from monitor.config.model import NetworkSettings, Settings
+from monitor.services.channel_setup import SetupChannel
 from monitor.services.settings import KEY_VARIABLE
 
 PAGES = ["", "/model", "/prompts", "/prompts/ranking.user.en", "/search", "/limits", "/network", "/storage"]
@@ -255,6 +256,36 @@ class TestTargets:
         assert expected in answer.text
         assert 'value="甲, 乙"' in answer.text
         assert desk.app.settings.deliver.targets == []
+
+    async def test_a_chat_is_set_up_by_the_address_that_it_shows(self, desk: Any) -> None:
+        admin = await desk.sign_in("admin", language="en")
+        chooser = (await admin.get("/settings/targets/new")).text
+        assert [channel for channel in SetupChannel if f"channel={channel}" not in chooser] == []
+        form = {"channel": "wecom", "name": "desk", "schedule_kind": "daily", "schedule_time": "08:00"}
+        wrong = await admin.post("/settings/targets/new", form | {"address": "https://hooks.slack.com/services/T/B/x"})
+        assert wrong.status_code == 400
+        assert "no webhook address of WeCom" in wrong.text
+        address = f"https://qyapi.weixin.qq.com/cgi-bin/webhook/send?key={SECRET}"
+        saved = await admin.post("/settings/targets/new", form | {"address": address})
+        assert (saved.status_code, saved.headers["location"]) == (303, "/settings/targets")
+        target = desk.app.target_editing.get("desk")
+        assert (target.url, target.schedule) == (f"wecombot://{SECRET}", "0 8 * * *")
+        assert SECRET not in (await admin.get("/settings/targets/desk/edit")).text
+        assert SECRET not in json.dumps(await audit_of(desk))
+
+    async def test_mail_is_tried_before_it_is_stored(self, desk: Any) -> None:
+        admin = await desk.sign_in("admin", language="en")
+        form = {"channel": "mail", "name": "mail", "server": "127.0.0.1", "port": "9", "user": "me@x.example"}
+        form |= {"password": SECRET, "sender": "m@x.example", "to": "a@x.example, b@x.example", "test": "true"}
+        tried = (await admin.post("/settings/targets/new", form)).text
+        assert "The test did not arrive:" in tried
+        assert 'value="a@x.example, b@x.example"' in tried
+        assert desk.app.settings.deliver.targets == []
+        assert await desk.app.deliveries.list() == [], "a test of what is not stored leaves no alarm"
+        missing = await admin.post("/settings/targets/new", form | {"server": "", "port": "x", "sender": "", "to": ""})
+        assert [
+            field for field in ("server", "port", "sender", "to") if f'id="f-{field}-error"' not in missing.text
+        ] == []
 
     async def test_programs_do_the_same(self, desk: Any) -> None:
         program = await desk.program("admin")

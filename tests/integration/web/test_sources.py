@@ -270,28 +270,40 @@ async def test_the_list_is_filtered_counted_and_paged(desk: Any) -> None:
     assert (await reader.get("/api/sources?cursor=x")).status_code == 400
 
 
-async def test_a_list_is_seen_before_it_is_stored_and_taken_whole(desk: Any) -> None:
+async def test_of_a_list_the_good_rows_are_added_and_the_wrong_ones_come_back_with_reasons(desk: Any) -> None:
     await desk.app.sources.add(VALUES, by=COMMAND_LINE)
     admin = await desk.sign_in("admin")
+    lines = ["name,url,tags", f"{VALUES['name']},{VALUES['url']},", "新一,https://a.example/,x; y", "neu,nowhere,"]
     upload = {
-        "file": ("../../etc/passwd.csv", "name,url,tags\n能源局,https://a.example/,x; y\nneu,nowhere,\n".encode())
+        "file": ("../../etc/passwd.csv", "\n".join([*lines, f"{VALUES['name']},https://b.example/,", '"x,y']).encode())
     }
-    page = (await admin.post("/sources/import", files=upload)).text
-    assert "已有同名来源" in page
-    assert "“nowhere”不是网址" in page
-    assert 'name="store"' not in page
-    good = {
-        "file": (
-            "list.csv",
-            "name,url,tags\n新一,https://a.example/,x; y\n新二,https://b.example/,\n".encode("gb18030"),
-        )
-    }
-    seen = (await admin.post("/sources/import", files=good)).text
+    seen = (await admin.post("/sources/import", files=upload)).text
     assert len(await desk.app.sources.list_sources()) == 1
-    stored = await admin.post("/sources/import", {**form_of(seen), "store": "true"})
-    assert stored.status_code == 303, stored.text
-    assert [source.name for source in await desk.app.sources.list_sources()] == ["新二", "新一", "能源局"]
-    assert len(await desk.app.audit.list_entries(action="source.import")) == 2
+    for words in (
+        "将添加 1 个来源",
+        "1 项已有，跳过",
+        "3 项无法导入",
+        "“nowhere”不是网址",
+        "请换一个名称",
+        "不是有效的 CSV",
+    ):
+        assert words in seen
+    stored = (await admin.post("/sources/import", {**form_of(seen), "store": "true"})).text
+    assert "已添加 1 个来源" in stored
+    assert 'name="store"' not in stored
+    assert [source.name for source in await desk.app.sources.list_sources()] == ["新一", VALUES["name"]]
+    assert len(await desk.app.audit.list_entries(action="source.import")) == 1
+    answer = await admin.post("/sources/import/rejected", form_of(stored))
+    assert answer.headers["content-disposition"] == 'attachment; filename="sources-rejected.csv"'
+    returned = answer.content.decode("utf-8-sig")
+    assert [line.partition(",")[2] for line in returned.splitlines()[:3]] == [
+        "name,url,tags",
+        lines[3],
+        f"{VALUES['name']},https://b.example/,",
+    ]
+    corrected = {"file": ("again.csv", returned.replace("nowhere", "https://nowhere.example/").encode())}
+    again = (await admin.post("/sources/import", files=corrected)).text
+    assert "将添加 1 个来源" in again
     assert (await admin.post("/sources/import", {"text": ""})).status_code == 400
     too_long = {"file": ("list.yaml", b"#" * (2 * 1024 * 1024 + 1))}
     assert "2 MB" in (await admin.post("/sources/import", files=too_long)).text
@@ -315,7 +327,8 @@ async def test_what_is_exported_can_be_imported(desk: Any, form: str) -> None:
     assert [entry["newness"] for entry in dry.json()["entries"]] == ["new"]
     assert dry.json()["added"] == []
     assert (await send()).json()["added"] == ["=1+1"]
-    assert (await send()).status_code == 409
+    again = (await send()).json()
+    assert (again["added"], again["entries"][0]["newness"], again["rejected"]) == ([], "known", "")
     (source,) = await desk.app.sources.list_sources()
     assert source.tags == ["能源"]
 

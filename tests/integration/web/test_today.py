@@ -11,7 +11,7 @@ from sqlalchemy import event
 from monitor.config.model import Settings
 from monitor.db.reading import UnseenPlace
 from monitor.db.tables.collection import Item, ModelCall, Run, Source
-from monitor.db.tables.delivery import AlarmFinding, AlarmKind, Delivery, DeliveryStatus
+from monitor.db.tables.delivery import AlarmFinding, AlarmKind, Delivery, DeliveryKind, DeliveryStatus
 from monitor.i18n.message import Message
 from monitor.page import PageError, PageErrorCode
 from monitor.vocabulary import MarkAction, Phase, RunStatus
@@ -196,6 +196,21 @@ async def test_what_came_after_the_last_look_of_the_same_day_is_marked(desk: Any
     assert seen.last_visit_at == life.noon - 3 * HOUR, "a program that asks does not move the mark"
 
 
+async def test_a_failed_test_is_over_once_a_later_one_arrived(desk: Any, life: Life) -> None:
+    def delivery(name: str, kind: DeliveryKind, status: DeliveryStatus, hours: int) -> Delivery:
+        at = life.noon + hours * HOUR
+        return Delivery(id=name, target="office", kind=kind, status=status, planned_at=at, key=name, message_id=name)
+
+    await life.store.deliveries.create(delivery("test", DeliveryKind.TEST, DeliveryStatus.FAILED, -3))
+    await life.store.deliveries.create(delivery("plan", DeliveryKind.PLANNED, DeliveryStatus.FAILED, -2))
+    assert len(await desk.app.deliveries.list_problems()) == 2
+    await life.store.deliveries.create(delivery("again", DeliveryKind.TEST, DeliveryStatus.SENT, -1))
+    assert [problem.id for problem in await desk.app.deliveries.list_problems()] == ["plan"]
+    seen = await desk.app.today.get_summary("reader")
+    assert [entry.target for entry in seen.attention] == ["office"], "the briefing that failed is still not delivered"
+    assert seen.without_operation().attention == []
+
+
 async def test_what_needs_attention_is_told_with_where_to_look(desk: Any, life: Life) -> None:
     down = await life.source("down", RunStatus.FAILED, consecutive_failures=2, last_error=LATE)
     silent = await life.source("silent", schedule="0 7 * * *")
@@ -237,7 +252,11 @@ async def test_what_needs_attention_is_told_with_where_to_look(desk: Any, life: 
     ]
     assert not seen.is_well
     reader = await desk.sign_in("reader")
-    page = await reader.get("/")
+    calm = words(await reader.get("/"))
+    assert "可能缺少的内容" in calm
+    assert "最近 2 次采集失败" in calm
+    assert not [noise for noise in ("没有工作进程", "词元额度", "550 no such user") if noise in calm]
+    page = await (await desk.sign_in("editor")).get("/")
     text = words(page)
     assert "没有工作进程在运行" in text
     assert "今日词元额度已用 90%" in text

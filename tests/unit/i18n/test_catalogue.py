@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from babel.messages.pofile import read_po
 
 from monitor.i18n.catalogue import get_system_language, load_catalogue, render
 from monitor.i18n.message import Message
@@ -35,6 +36,19 @@ def test_every_code_has_words_with_the_same_arguments_in_both_languages() -> Non
         or not placeholders(chinese[code][0]) <= placeholders(english[code][0])
     }
     assert differing == set()
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_an_entry_has_one_meaning(language: str) -> None:
+    meanings: dict[tuple[str | None, object], set[object]] = {}
+    for file in (HOME / "monitor/i18n/locale" / language).glob("*.po"):
+        with file.open("rb") as stream:
+            for entry in read_po(stream):
+                if entry.id:
+                    key = entry.id if isinstance(entry.id, str) else entry.id[0]
+                    text = entry.string if isinstance(entry.string, str) else entry.string[0]
+                    meanings.setdefault((entry.context, key), set()).add(text)
+    assert {key: texts for key, texts in meanings.items() if len(texts) > 1} == {}
 
 
 @cache

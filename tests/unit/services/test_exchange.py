@@ -15,8 +15,9 @@ from monitor.i18n.catalogue import render
 from monitor.services.sources.exchange import (
     MAX_IMPORT_SOURCES,
     SourceListFormat,
+    SourceRow,
     detect_format,
-    parse_rows,
+    parse_list,
     read_source_file,
     to_csv,
     to_opml,
@@ -81,6 +82,10 @@ def open_first(source: dict[str, Any]) -> dict[str, Any]:
 sources = st.fixed_dictionaries({"name": words, "url": urls}, optional=fields).map(open_first)
 
 
+def read(kind: str, content: bytes) -> list[SourceRow]:
+    return list(parse_list(content, SourceListFormat(kind), label="it").rows)
+
+
 def form(values: Any) -> SourceForm:
     return validate_form(values, timezone="UTC")
 
@@ -90,7 +95,7 @@ def there_and_back(given: list[SourceForm], kind: str) -> list[SourceForm]:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / f"sources.{kind}"
         file.write_text(written, encoding="utf-8", newline="")
-        return [form(values) for values in read_source_file(file)]
+        return [form(values) for row in read_source_file(file).rows for values in [row.values]]
 
 
 @pytest.mark.parametrize("kind", WRITERS)
@@ -149,16 +154,14 @@ def test_a_feed_reader_finds_name_and_address_in_the_opml() -> None:
 
 
 def test_a_spreadsheet_of_addresses_alone_names_the_sources_after_their_hosts() -> None:
-    (row,) = parse_rows(
-        "\ufeffURL;Tags\r\nhttps://www.gov.example/;能源\r\n".encode(), SourceListFormat.CSV, label="it"
-    )
-    assert row == {"url": "https://www.gov.example/", "tags": ["能源"], "name": "gov.example"}
+    (row,) = read("csv", "\ufeffURL;Tags\r\nhttps://www.gov.example/;能源\r\n".encode())
+    assert row.values == {"url": "https://www.gov.example/", "tags": ["能源"], "name": "gov.example"}
 
 
 def test_a_spreadsheet_saved_in_china_is_read() -> None:
     content = "name,url,focus_areas\n能源局,https://a.example/,政策; 数据\n".encode("gb18030")
-    (row,) = parse_rows(content, SourceListFormat.CSV, label="it")
-    assert (row["name"], row["focus_areas"]) == ("能源局", ["政策", "数据"])
+    (row,) = read("csv", content)
+    assert (row.values["name"], row.values["focus_areas"]) == ("能源局", ["政策", "数据"])
 
 
 def test_no_cell_of_an_export_is_a_formula() -> None:
@@ -175,7 +178,7 @@ def test_no_cell_of_an_export_is_a_formula() -> None:
     [
         ("csv", b"", "no line of names"),
         ("csv", b"a,b\n1,2\n", "no line of names"),
-        ("csv", b'name,url\n"a,b\n', "is no CSV"),
+        ("csv", b'"name,url\na,b\n', "is no CSV"),
         ("csv", b"\xff\xfe\xff", "neither UTF-8 nor GB 18030"),
         ("yaml", b"a: [", "is no YAML"),
         ("yaml", b"[" * 100_000, "is no YAML"),
@@ -188,7 +191,7 @@ def test_no_cell_of_an_export_is_a_formula() -> None:
 )
 def test_what_is_no_list_of_sources_is_told_in_one_sentence(kind: str, content: bytes, complaint: str) -> None:
     with pytest.raises(UsageError, match=complaint):
-        parse_rows(content, SourceListFormat(kind), label="it")
+        parse_list(content, SourceListFormat(kind), label="it")
 
 
 def test_aliases_that_multiply_are_refused() -> None:
@@ -196,7 +199,7 @@ def test_aliases_that_multiply_are_refused() -> None:
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 12)]
     bomb = "\n".join([*lines, "sources: [{name: *a11, url: *a11, tags: *a11}]"])
     with pytest.raises(UsageError, match="is no YAML"):
-        parse_rows(bomb.encode(), SourceListFormat.YAML, label="it")
+        parse_list(bomb.encode(), SourceListFormat.YAML, label="it")
 
 
 @pytest.mark.parametrize(("name", "kind"), [("a.OPML", "opml"), ("a.xml", "opml"), ("a.csv", "csv"), ("a", "yaml")])
@@ -242,9 +245,7 @@ def test_of_two_recipes_for_one_section_the_last_counts() -> None:
 )
 def test_a_recipe_that_is_none_is_told_by_its_place(cell: str, field: str) -> None:
     quoted = cell.replace('"', '""')
-    (row,) = parse_rows(
-        f'name,url,recipes\na,https://a.example/,"{quoted}"\n'.encode(), SourceListFormat.CSV, label="it"
-    )
+    (row,) = read("csv", f'name,url,recipes\na,https://a.example/,"{quoted}"\n'.encode())
     with pytest.raises(UsageError) as refused:
-        form(row)
+        form(row.values)
     assert field in render(refused.value.message, "en")
