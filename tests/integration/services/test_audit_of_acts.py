@@ -50,6 +50,7 @@ class World:
     briefing_id: int
     archived_id: int
     share_id: int
+    feed_key_id: int
     session_id: str
     folder: Path
     worker: AsyncExitStack
@@ -258,6 +259,16 @@ ACTS: dict[str, tuple[AuditAction, Role, Act]] = {
         Role.EDITOR,
         lambda w, by: w.app.shares.revoke(w.briefing_id, w.share_id, by=by),
     ),
+    "make a key of feeds": (
+        AuditAction.FEED_KEY_ADD,
+        Role.READER,
+        lambda w, by: w.app.feed_keys.create("phone", by=replace(by, name="anna")),
+    ),
+    "revoke a key of feeds": (
+        AuditAction.FEED_KEY_REVOKE,
+        Role.READER,
+        lambda w, by: w.app.feed_keys.revoke(w.feed_key_id, by=replace(by, name="anna")),
+    ),
     "send a briefing": (AuditAction.BRIEFING_SEND, Role.EDITOR, send_saved),
     "retry a delivery": (
         AuditAction.DELIVERY_RETRY,
@@ -428,6 +439,7 @@ async def world(tmp_path: Path, sqlite_url: str) -> AsyncIterator[World]:
                 message_id="m",
             )
         )
+        key, _ = await app.feed_keys.create("reader", by=Actor("anna", Role.READER))
         session = await app.people.sign_in("anna", password, address="127.0.0.1", browser="b")
         await app.people.block_sign_in("bert", by=by)
         await app.tokens.create("t", "reader", by=by)
@@ -444,6 +456,7 @@ async def world(tmp_path: Path, sqlite_url: str) -> AsyncIterator[World]:
             briefing_id=draft.row.id,
             archived_id=archived.row.id,
             share_id=share.id or 0,
+            feed_key_id=key.id or 0,
             session_id=session.session_id,
             folder=tmp_path,
             worker=worker,
