@@ -17,6 +17,7 @@ from monitor.config.model import LlmSettings, Settings
 from monitor.db.tables.collection import Item, Run
 from monitor.db.tables.delivery import Delivery, DeliveryKind, DeliveryStatus
 from monitor.db.tables.evaluation import Evaluation, EvaluationStatus
+from monitor.db.tables.people import Person
 from monitor.errors import Forbidden
 from monitor.research.shapes import Plan, PlanMetadata, PlanParagraph, ResearchOptions, SearchConfig, StepType
 from monitor.research.state import State
@@ -262,12 +263,12 @@ ACTS: dict[str, tuple[AuditAction, Role, Act]] = {
     "make a key of feeds": (
         AuditAction.FEED_KEY_ADD,
         Role.READER,
-        lambda w, by: w.app.feed_keys.create("phone", by=replace(by, name="anna")),
+        lambda w, by: w.app.feed_keys.create("phone", by=by),
     ),
     "revoke a key of feeds": (
         AuditAction.FEED_KEY_REVOKE,
         Role.READER,
-        lambda w, by: w.app.feed_keys.revoke(w.feed_key_id, by=replace(by, name="anna")),
+        lambda w, by: w.app.feed_keys.revoke(w.feed_key_id, by=by),
     ),
     "send a briefing": (AuditAction.BRIEFING_SEND, Role.EDITOR, send_saved),
     "retry a delivery": (
@@ -439,7 +440,8 @@ async def world(tmp_path: Path, sqlite_url: str) -> AsyncIterator[World]:
                 message_id="m",
             )
         )
-        key, _ = await app.feed_keys.create("reader", by=Actor("anna", Role.READER))
+        await app.store.people.add(Person(name=READER.name, password_hash="", role=READER.role, created_at=now))
+        key, _ = await app.feed_keys.create("reader", by=READER)
         session = await app.people.sign_in("anna", password, address="127.0.0.1", browser="b")
         await app.people.block_sign_in("bert", by=by)
         await app.tokens.create("t", "reader", by=by)
