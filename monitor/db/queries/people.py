@@ -286,7 +286,7 @@ class FeedKeyStore(Queries):
         return kept
 
     async def list_for(self, person: str) -> list[FeedKey]:
-        """A person's keys, newest first."""
+        """The keys of a person, the newest first."""
         return await self._fetch_all(
             select(FeedKey).where(col(FeedKey.person) == person).order_by(col(FeedKey.id).desc())
         )
