@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from monitor.services.events import EventStreamService
     from monitor.services.evidence import EvidenceExporter, ProofService, SnapshotReader, SnapshotService
     from monitor.services.facts import FactsService
+    from monitor.services.feed_keys import FeedKeyService
     from monitor.services.global_search import GlobalSearchService
     from monitor.services.health import Readiness
     from monitor.services.items import ArchiveService, ItemService
@@ -152,7 +153,6 @@ class App:
                 getattr(self, name)
 
     # What the use cases stand on.
-
     records: "_Part[EvidenceArchive]" = _Part("evidence.records.EvidenceArchive", storage="files")
 
     @cached_property
@@ -242,7 +242,6 @@ class App:
     )
 
     # Sources and what is gathered from them.
-
     sources: "_Part[SourceService]" = _Part("services.sources.service.SourceService")
     source_loaders: "_Part[SourceLoaders]" = _Part(
         "services.sources.loading.SourceLoaders",
@@ -317,7 +316,6 @@ class App:
         )
 
     # Search and research.
-
     search: "_Part[SearchService]" = _Part(
         "services.search.SearchService", new_search="backends.build_search", new_loader="loaders.for_run"
     )
@@ -385,6 +383,7 @@ class App:
     people: "_Part[PeopleService]" = _Part("services.people.PeopleService")
     erasure: "_Part[ErasureService]" = _Part("services.erasure.ErasureService")
     tokens: "_Part[TokenService]" = _Part("services.audit.TokenService")
+    feed_keys: "_Part[FeedKeyService]" = _Part("services.feed_keys.FeedKeyService")
     audit: "_Part[AuditService]" = _Part("services.audit.AuditService")
 
     @cached_property

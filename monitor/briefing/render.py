@@ -11,24 +11,29 @@ from monitor.briefing.editor_text import AnalystNote
 from monitor.briefing.item import UNCHECKED_MARK, BriefingMessages, ItemSchema, get_briefing_messages
 from monitor.briefing.layout import build_document, build_gap_spans, format_overview, format_why, list_statement_notes
 from monitor.briefing.rows import build_briefing_workbook, build_field_sheet, build_item_workbook
-from monitor.exports.atom import Feed, FeedEntry, render_atom
+from monitor.exports.atom import Feed, FeedEntry
 from monitor.exports.document import Span
 from monitor.exports.registry import Content, write_content
 from monitor.i18n.message import Message
 
 _FEED_AUTHOR = "Monitor"
+_NEVER = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)  # an empty feed stays the same from one request to the next
 
 
-def build_item_feed(items: Sequence[ItemSchema], title: str, language: str, now: dt.datetime) -> Feed:
-    """The items as a feed, in their order. `now` is said where there is none; days are the clock's that it carries."""
-    words, zone = get_briefing_messages(language), now.tzinfo or dt.UTC
+def build_item_feed(items: Sequence[ItemSchema], language: str, zone: dt.tzinfo) -> Feed:
+    """The items as a feed, in their order; days begin in `zone`.
+
+    A page that several sources found is one entry, the first of them: ids are unique within a feed.
+    """
+    words = get_briefing_messages(language)
+    first = {item.url: item for item in reversed(items)}
     return Feed(
         name="items",
-        title=title,
+        title=_get_title(language),
         language=words.locale,
         author=_FEED_AUTHOR,
-        updated=max((item.first_seen for item in items), default=now),
-        entries=[_build_item_entry(item, words, zone, related=()) for item in items],
+        updated=max((item.first_seen for item in items), default=_NEVER),
+        entries=[_build_item_entry(item, words, zone, related=()) for item in items if first[item.url] is item],
     )
 
 
@@ -70,9 +75,7 @@ class BriefingFeedItem:
     briefing: Briefing
 
 
-def build_saved_briefings_feed(
-    briefings: Sequence[BriefingFeedItem], language: str, now: dt.datetime, public_url: str | None
-) -> Feed:
+def build_saved_briefings_feed(briefings: Sequence[BriefingFeedItem], language: str, public_url: str | None) -> Feed:
     """Saved briefings as a feed, an entry each: what was written of it by hand, the overview, and its titles."""
     words = get_briefing_messages(language)
     home = (public_url or "").rstrip("/")
@@ -97,7 +100,7 @@ def build_saved_briefings_feed(
         title=words("overline"),
         language=words.locale,
         author=_FEED_AUTHOR,
-        updated=max((saved.at for saved in briefings), default=now),
+        updated=max((saved.at for saved in briefings), default=_NEVER),
         url=f"{home}/briefings" if home else None,
         entries=entries,
     )
@@ -166,7 +169,8 @@ def _get_day_start(day: dt.date | None, zone: dt.tzinfo) -> dt.datetime | None:
     return dt.datetime.combine(day, dt.time.min, tzinfo=zone) if day else None
 
 
-_TITLES = {"zh": "条目", "en": "Items"}
+def _get_title(language: str) -> str:
+    return "条目" if language.startswith("zh") else "Items"
 
 
 def get_briefing_content(briefing: Briefing) -> Content:
@@ -181,13 +185,13 @@ def get_briefing_content(briefing: Briefing) -> Content:
 
 def get_item_content(items: Sequence[ItemSchema], *, language: str, now: dt.datetime) -> Content:
     """Return what items can be exported as; `now` carries the time zone in which instants are shown to people."""
-    title, zone = _TITLES["zh" if language.startswith("zh") else "en"], now.tzinfo or dt.UTC
+    title, zone = _get_title(language), now.tzinfo or dt.UTC
     return {
         "sheet": lambda: build_field_sheet(items),
         "workbook": lambda: build_item_workbook(items, title, language, zone),
         "data": lambda: {"items": [item.model_dump(mode="json") for item in items]},
         "records": lambda: (item.model_dump(mode="json") for item in items),
-        "feed": lambda: build_item_feed(items, title, language, now),
+        "feed": lambda: build_item_feed(items, language, zone),
     }
 
 
@@ -199,12 +203,6 @@ def render_briefing(briefing: Briefing, format_name: str) -> bytes:
 def render_items(items: Sequence[ItemSchema], format_name: str, *, language: str, now: dt.datetime) -> bytes:
     """Write the items in one of `ITEM_FORMATS`; `now` carries the time zone in which instants are shown to people."""
     return write_content(get_item_content(items, language=language, now=now), format_name)
-
-
-def render_saved_briefings(
-    briefings: Sequence[BriefingFeedItem], *, language: str, now: dt.datetime, public_url: str | None
-) -> bytes:
-    return render_atom(build_saved_briefings_feed(briefings, language, now, public_url))
 
 
 def build_briefing_schema() -> str:

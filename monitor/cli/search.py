@@ -18,13 +18,34 @@ _MAX_SNIPPET_CHARS = 160
 
 def search(
     query: Annotated[str, typer.Argument(metavar="QUERY", help="What to look for.")],
-    backend: Annotated[str | None, typer.Option("--backend", metavar="NAME", help="Ask this one.")] = None,
+    backend: Annotated[
+        str | None, typer.Option("--backend", metavar="NAME", help="Ask this one, or several with commas.")
+    ] = None,
     max_results: Annotated[
         int | None, typer.Option("--max", metavar="N", help="At most so many results, 1 to 10.")
     ] = None,
+    lang: Annotated[str | None, typer.Option("--lang", metavar="TAG", help="As zh or en-GB.")] = None,
+    time_range: Annotated[
+        str | None, typer.Option("--time-range", metavar="RANGE", help="No older than a day, week, month or year.")
+    ] = None,
+    site: Annotated[str | None, typer.Option("--site", metavar="HOST", help="Only this site, as gov.cn.")] = None,
+    need_summary: Annotated[
+        bool, typer.Option("--summary", help="Longer texts, from a service that summarises.")
+    ] = False,
+    budget_ms: Annotated[
+        int | None, typer.Option("--budget", metavar="MS", help="Answer within so many milliseconds.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    arguments = {"query": query} | ({} if max_results is None else {"max_results": max_results})
+    wished = {
+        "max_results": max_results,
+        "lang": lang,
+        "time_range": time_range,
+        "site_filter": site,
+        "need_summary": need_summary or None,
+        "budget_ms": budget_ms,
+    }
+    arguments = {"query": query} | {name: value for name, value in wished.items() if value is not None}
 
     async def ask(app: "App") -> "tuple[ToolResult, Sequence[Any]]":
         warnings = () if backend else app.search.list_warnings()

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from monitor.db.queries.history import RunHistoryQueries
     from monitor.db.queries.items import ItemStore
     from monitor.db.queries.marks import MarkStore
-    from monitor.db.queries.people import AuditStore, PeopleStore, PromptStore, SettingsStore, TokenStore
+    from monitor.db.queries.people import AuditStore, FeedKeyStore, PeopleStore, PromptStore, SettingsStore, TokenStore
     from monitor.db.queries.policies import PolicyStore
     from monitor.db.queries.research import ResearchEventStore, ResearchStore
     from monitor.db.queries.revisions import RevisionStore
@@ -87,6 +87,7 @@ class Store(AbstractAsyncContextManager["Store"]):
     people: "_Queries[PeopleStore]" = _Queries("queries.people.PeopleStore")
     erasure: "_Queries[ErasureStore]" = _Queries("queries.erasure.ErasureStore")
     tokens: "_Queries[TokenStore]" = _Queries("queries.people.TokenStore")
+    feed_keys: "_Queries[FeedKeyStore]" = _Queries("queries.people.FeedKeyStore")
     audit: "_Queries[AuditStore]" = _Queries("queries.people.AuditStore")
     metrics: "_Queries[MetricsQueries]" = _Queries("queries.service.MetricsQueries")
     dashboard: "_Queries[DashboardQueries]" = _Queries("queries.dashboard.DashboardQueries")

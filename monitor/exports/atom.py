@@ -37,7 +37,10 @@ class FeedEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feed:
-    """Entries, newest first or as they are to be read; `name` tells this feed from all others."""
+    """Entries, newest first or as they are to be read; `name` tells this feed from all others.
+
+    `url` is the page that shows the same, `self_url` where the feed itself is fetched.
+    """
 
     name: str
     title: str
@@ -46,15 +49,16 @@ class Feed:
     author: str
     subtitle: str = ""
     url: str | None = None
+    self_url: str | None = None
     entries: Sequence[FeedEntry] = field(default_factory=list)
 
 
 def render_atom(feed: Feed) -> bytes:
     """Return the feed in UTF-8. Ids are made of names, so that a reader knows an entry again in every feed."""
     root = _ATOM.feed(
-        _ATOM.id(_build_id(feed.name)),
+        _ATOM.id(build_feed_id(feed.name)),
         _ATOM.title(normalize_line(feed.title)),
-        _ATOM.updated(_format_instant(feed.updated)),
+        _ATOM.updated(format_instant(feed.updated)),
         _ATOM.author(_ATOM.name(normalize_line(feed.author))),
         _ATOM.generator("Monitor"),
     )
@@ -63,6 +67,8 @@ def render_atom(feed: Feed) -> bytes:
         root.append(_ATOM.subtitle(normalize_line(feed.subtitle)))
     if url := sanitize_link_target(feed.url):
         root.append(_ATOM.link(rel="alternate", href=url))
+    if url := sanitize_link_target(feed.self_url):
+        root.append(_ATOM.link(rel="self", href=url))
     root.extend(_build_entry(entry) for entry in feed.entries)
     return tostring(root, encoding="utf-8", xml_declaration=True, pretty_print=True)
 
@@ -70,12 +76,12 @@ def render_atom(feed: Feed) -> bytes:
 def _build_entry(entry: FeedEntry) -> Any:
     url = sanitize_link_target(entry.url)
     made = _ATOM.entry(
-        _ATOM.id(_build_id(entry.name)),
+        _ATOM.id(build_feed_id(entry.name)),
         _ATOM.title(normalize_line(entry.title)),
-        _ATOM.updated(_format_instant(entry.updated)),
+        _ATOM.updated(format_instant(entry.updated)),
     )
     if entry.published is not None:
-        made.append(_ATOM.published(_format_instant(entry.published)))
+        made.append(_ATOM.published(format_instant(entry.published)))
     if url:
         made.append(_ATOM.link(rel="alternate", href=url))
     if entry.author:
@@ -90,9 +96,10 @@ def _build_entry(entry: FeedEntry) -> Any:
     return made
 
 
-def _format_instant(instant: dt.datetime) -> str:
+def format_instant(instant: dt.datetime) -> str:
     return instant.isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
-def _build_id(name: str) -> str:
+def build_feed_id(name: str) -> str:
+    """Return the id of a feed or an entry: a URN that is the same for the same name, wherever it appears."""
     return uuid.uuid5(uuid.NAMESPACE_URL, normalize_line(name)).urn

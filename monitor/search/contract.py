@@ -102,7 +102,8 @@ def resolve_time_range(time_range: Recency | DateRange | None, today: dt.date) -
 class SearchQuery(BaseModel):
     """A query. A backend ignores the options that it cannot serve.
 
-    `lang` is a language tag such as zh or en-GB, `site_filter` a host such as gov.cn. `depth` asks a service that knows
+    `lang` is a language tag such as zh or en-GB, `site_filter` a host such as gov.cn. `need_summary` asks for a
+    summary of each result in place of its snippet, from a service that writes one. `depth` asks a service that knows
     the difference for a quick or a thorough search, `wants_images` for pictures too. `trace_id` becomes the
     `request_id` of `provider_meta`; `budget_ms` limits the time of the whole answer.
     """
@@ -113,6 +114,7 @@ class SearchQuery(BaseModel):
     lang: str | None = None
     time_range: Recency | DateRange | None = None
     site_filter: str | None = None
+    need_summary: bool = False
     depth: Literal["basic", "advanced"] | None = None
     wants_images: bool = False
     trace_id: str | None = None
@@ -209,14 +211,19 @@ class DateRangeInput(DateRange):
         return self
 
 
+_LANGUAGE_TAG = r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$"
+
+
 class SearchInput(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     query: str = Field(min_length=1, max_length=MAX_QUERY_CHARS)
     max_results: int | None = Field(default=None, ge=1, le=MAX_RESULTS, strict=True)
-    lang: str | None = Field(default=None, pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$")
+    lang: str | None = Field(default=None, pattern=_LANGUAGE_TAG)
+    locale: str | None = Field(default=None, pattern=_LANGUAGE_TAG, description="Another name of `lang`")
     time_range: Recency | DateRangeInput | None = None
     site_filter: str | None = Field(default=None, pattern=r"^[^\s/:?#\"']+\.[^\s/:?#\"']+$", max_length=253)
+    need_summary: bool = Field(default=False, strict=True)
     trace_id: str | None = Field(default=None, min_length=1, max_length=100)
     budget_ms: int | None = Field(default=None, gt=0, strict=True)
 
@@ -232,9 +239,15 @@ class SearchInput(BaseModel):
     def _lower_site_filter(cls, host: str | None) -> str | None:
         return host.lower() if host else None
 
+    @model_validator(mode="after")
+    def _check_languages(self) -> Self:
+        if self.lang and self.locale and self.lang.lower() != self.locale.lower():
+            raise ValueError("search.languages_differ")
+        return self
+
     def to_query(self) -> SearchQuery:
-        options = self.model_dump(exclude={"query", "max_results"})
-        return SearchQuery(text=self.query, **options)
+        options = self.model_dump(exclude={"query", "max_results", "lang", "locale"})
+        return SearchQuery(text=self.query, lang=self.lang or self.locale, **options)
 
 
 def parse_input(arguments: Any) -> SearchInput:

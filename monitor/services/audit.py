@@ -143,6 +143,8 @@ class AuditAction(StrEnum):
     SIGN_OUT = "session.sign_out"
     TOKEN_ADD = "token.add"  # noqa: S105
     TOKEN_REVOKE = "token.revoke"  # noqa: S105
+    FEED_KEY_ADD = "feed_key.add"
+    FEED_KEY_REVOKE = "feed_key.revoke"
     EVALUATION_START = "evaluation.start"
     EVALUATION_RESUME = "evaluation.resume"
     EVALUATION_STOP = "evaluation.stop"

@@ -55,13 +55,15 @@ class SearchService:
         return select_backends(self.settings.search).warnings
 
     async def search(self, arguments: Any, *, backend: str | None = None, tool: str = SEARCH_TOOL_NAME) -> ToolResult:
-        """The answer of the tool, by the backends that are set or by one that is named."""
+        """The answer of the tool, by the backends that are set, or by those that are named with commas between."""
         if backend is None:
             choice = select_backends(self.settings.search)
-        elif backend in BACKENDS:
-            choice = BackendSelection([backend])
         else:
-            return build_refusal(build_failure(SearchErrorCode.INVALID_INPUT, describe_unknown_backend(backend)))
+            names = list(dict.fromkeys(name.strip() for name in backend.split(",")))
+            unknown = next((name for name in names if name not in BACKENDS), None)
+            if unknown is not None:
+                return build_refusal(build_failure(SearchErrorCode.INVALID_INPUT, describe_unknown_backend(unknown)))
+            choice = BackendSelection(names)
         defaults = [self.settings.search.get_backend(name).max_results or MAX_RESULTS for name in choice.names]
         return await SearchTool(self.new_search(choice.names), default_results=max(defaults)).call(tool, arguments)
 

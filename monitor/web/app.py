@@ -25,6 +25,7 @@ from monitor.web.api import catalogue as catalogue_api
 from monitor.web.api import deadlines as deadlines_api
 from monitor.web.api import evaluation as evaluation_api
 from monitor.web.api import events as events_api
+from monitor.web.api import feeds as feeds_api
 from monitor.web.api import find as find_api
 from monitor.web.api import health as health_api
 from monitor.web.api import items as items_api
@@ -56,6 +57,7 @@ from monitor.web.ui import (
     catalogue,
     deadlines,
     evaluation,
+    feeds,
     health,
     items,
     people,
@@ -97,9 +99,11 @@ _API_ROUTERS = (
     teaching_api.router,
     catalogue_api.router,
     topics_api.router,
-    items_api.feed_router,
     deadlines_api.router,
-    deadlines_api.feed_router,
+    feeds_api.router,
+    feeds_api.private_router,
+    feeds_api.calendar_router,
+    feeds_api.key_router,
     briefings_api.router,
     briefings_api.delivery_router,
     shares_api.router,
@@ -112,6 +116,7 @@ _PAGE_MODULES = (
     catalogue,
     deadlines,
     evaluation,
+    feeds,
     health,
     items,
     people,

@@ -12,9 +12,10 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped
 from sqlmodel import col
 
-from monitor.db.sessions import Queries, lock_decisions, sanitize_text, upsert_rows
+from monitor.db.sessions import Queries, lock_decisions, sanitize_text, sanitize_value, upsert_rows
 from monitor.db.tables.people import (
     AuditEntry,
+    FeedKey,
     KnownDevice,
     Person,
     SignInTry,
@@ -269,6 +270,47 @@ class TokenStore(Queries, retries=False):
                 return None
             await session.execute(delete(Token).where(col(Token.name) == found.name))
             return found
+
+
+class FeedKeyStore(Queries):
+    async def add(self, key: FeedKey, *, limit: int) -> FeedKey | None:
+        """Store a key; None where its person has so many already."""
+        kept = FeedKey(**sanitize_value(key.model_dump(exclude={"id"})))
+        async with self._sessions.begin_write() as session:
+            await lock_decisions(session)
+            mine = select(func.count()).select_from(FeedKey).where(col(FeedKey.person) == kept.person)
+            if (await session.execute(mine)).scalar_one() >= limit:
+                return None
+            session.add(kept)
+            await session.flush()
+        return kept
+
+    async def list_for(self, person: str) -> list[FeedKey]:
+        """The keys of a person, the newest first."""
+        return await self._fetch_all(
+            select(FeedKey).where(col(FeedKey.person) == person).order_by(col(FeedKey.id).desc())
+        )
+
+    async def find(self, token_hash: str) -> tuple[FeedKey, Person] | None:
+        """The key of that hash and whose it is; None where there is none, or its person is shut out."""
+        query = (
+            select(FeedKey, Person)
+            .join(Person, col(Person.name) == col(FeedKey.person))
+            .where(col(FeedKey.token_hash) == token_hash, col(Person.is_shut_out).is_(False))
+        )
+        rows = await self._fetch_rows(query)
+        return (rows[0][0], rows[0][1]) if rows else None
+
+    async def touch(self, key_id: int, *, at: dt.datetime) -> None:
+        await self._execute(update(FeedKey).where(col(FeedKey.id) == key_id).values(last_used_at=at))
+
+    async def remove(self, person: str, key_id: int) -> FeedKey | None:
+        """Remove a key of a person and return it; None where they have no such key."""
+        async with self._lock(FeedKey, key_id) as (session, key):
+            if key is None or key.person != person:
+                return None
+            await session.delete(key)
+            return key
 
 
 class AuditStore(Queries):

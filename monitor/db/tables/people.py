@@ -85,6 +85,23 @@ class Token(SQLModel, table=True):
     last_used_at: dt.datetime | None = instant_field()
 
 
+class FeedKey(SQLModel, table=True):
+    """The secret part of the addresses at which a feed reader reads a person's feeds; `token_hash` is its hash.
+
+    `label` says which reader has it.
+    """
+
+    __tablename__ = "feed_key"
+    __table_args__ = (UniqueConstraint("token_hash", name="uq_feed_key_token_hash"),)
+
+    id: int | None = Field(default=None, primary_key=True)
+    person: str = owner_field("person.name", String(100), index=True)
+    token_hash: str = Field(max_length=64)
+    label: str = Field(max_length=100)
+    created_at: dt.datetime = instant_field(is_required=True)
+    last_used_at: dt.datetime | None = instant_field()
+
+
 class RankFeedbackEntry(BaseModel):
     """A person's feedback on the rank of an item, with what identifies similar items."""
 

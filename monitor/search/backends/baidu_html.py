@@ -31,7 +31,11 @@ _DAYS = {Recency.DAY: 1, Recency.WEEK: 7, Recency.MONTH: 31, Recency.YEAR: 365}
 _CHINA_TIMEZONE = dt.timezone(dt.timedelta(hours=8))
 _SNIPPET_SELECTORS = ("[class*='summary-text_']", "[class*='content-right_']", ".c-abstract", "[class*='c-abstract']")
 _MAX_DAY_CHARS = 20
-_NO_RESULTS_SELECTOR = ".content_none, .nors, [class^='content-none'], [class^='content_none']"
+_NO_RESULT_TEMPLATE = "no_result"
+_NO_RESULTS_SELECTOR = (
+    f".content_none, .nors, [class^='content-none'], [class^='content_none'], [tpl='{_NO_RESULT_TEMPLATE}']"
+)
+_RELATED_SEARCHES_SELECTOR = "#rs, #rs_new, [class*='rs-link']"
 _MISSING_URL_PREFIX = "http://nourl."
 
 
@@ -70,15 +74,24 @@ def parse_result_page(response: Response, *, base_url: str) -> SearchResults:
     blocks = select_outermost(tree.css("#content_left .c-container"))
     if not blocks and _is_captcha(tree):
         raise build_captcha_failure()
-    if response.status != 200 or not blocks:
+    is_answered = bool(blocks) or _says_nothing_found(tree)
+    if response.status != 200 or not is_answered:
         check_page(response)
-    if not blocks and tree.css_first(_NO_RESULTS_SELECTOR) is None:
+    if not is_answered:
         raise build_failure(SearchErrorCode.PARSE, "search.page_without_results")
     results = [block for block in blocks if _is_result(block)]
     hits = [hit for hit in (_parse_hit(block, base_url) for block in results) if hit is not None]
     if results and not hits:
         raise build_failure(SearchErrorCode.PARSE, "search.results_without_links")
     return SearchResults(hits)
+
+
+def _says_nothing_found(tree: LexborHTMLParser) -> bool:
+    """Whether the page has the notice, or offers other searches beside a column of results that is empty."""
+    if tree.css_first(_NO_RESULTS_SELECTOR) is not None:
+        return True
+    column = tree.css_first("#content_left")
+    return column is not None and not get_text(column) and tree.css_first(_RELATED_SEARCHES_SELECTOR) is not None
 
 
 def _is_captcha(tree: LexborHTMLParser) -> bool:
@@ -90,7 +103,7 @@ def _is_captcha(tree: LexborHTMLParser) -> bool:
 
 def _is_result(block: LexborNode) -> bool:
     names = get_classes(block)
-    if "result" not in names or "result-op" in names:
+    if "result" not in names or "result-op" in names or block.attributes.get("tpl") == _NO_RESULT_TEMPLATE:
         return False
     return "data-tuiguang" not in block.attributes and block.css_first("[data-tuiguang]") is None
 

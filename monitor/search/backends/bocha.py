@@ -34,7 +34,7 @@ class BochaResult(ProviderPayload):
         return SearchHit(
             title=self.name,
             url=self.url,
-            snippet=self.snippet or self.summary,
+            snippet=self.summary or self.snippet,
             published_at=parse_published_day(self.published),
         )
 
@@ -75,7 +75,8 @@ class BochaBackend(ServiceBackend):
         elif query.time_range is not None:
             start, end = resolve_range(query.time_range, self.get_today())
             freshness = str(start) if start == end else f"{start}..{end}"
-        document: dict[str, object] = {"query": query.text, "freshness": freshness, "summary": False, "count": limit}
+        document: dict[str, object] = {"query": query.text, "freshness": freshness, "summary": query.need_summary}
+        document["count"] = limit
         if query.site_filter:
             document["include"] = query.site_filter
         return document

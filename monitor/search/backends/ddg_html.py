@@ -49,6 +49,7 @@ _ALL_REGIONS = "wt-wt"
 _SAME_REGION = ("de", "fr", "it", "es", "nl", "pl", "pt", "ru", "fi", "hu", "no", "ro", "tr")
 _CHALLENGE_SELECTOR = "form#challenge-form, form[action*='anomaly.js']"
 _NO_RESULTS_SELECTOR = ".no-results, .result--no-result"
+_NO_RESULT_CLASS = "result--no-result"  # of a row that stands where results would
 _ADVERTISEMENT_CLASSES = frozenset({"result--ad", "result-sponsored"})
 
 
@@ -99,18 +100,20 @@ class DdgHtmlBackend(ServiceBackend):
 def parse_result_page(response: Response, *, base_url: str) -> tuple[list[SearchHit], dict[str, str] | None]:
     """Return the results of a page, in either of the service's markups, and the form that requests the next page.
 
-    A redirect (303) means no results. A block is recognised by its form, never by words: a page echoes the query.
+    A redirect (303) means no results, and so does a page that says it in its markup. A block is recognised by its
+    form, never by words: a page echoes the query.
     """
     if response.status == 303:
         return [], None
     tree = parse_tree(response)
-    rows = select_outermost(tree.css("#links .web-result"))
+    rows = [row for row in select_outermost(tree.css("#links .web-result")) if _NO_RESULT_CLASS not in get_classes(row)]
     lines = tree.css("a.result-link, td.result-snippet")
     if not rows and not lines and tree.css_first(_CHALLENGE_SELECTOR) is not None:
         raise build_captcha_failure()
-    if response.status != 200 or not (rows or lines):
+    is_answered = bool(rows or lines) or tree.css_first(_NO_RESULTS_SELECTOR) is not None
+    if response.status != 200 or not is_answered:
         check_page(response)
-    if not (rows or lines) and tree.css_first(_NO_RESULTS_SELECTOR) is None:
+    if not is_answered:
         raise build_failure(SearchErrorCode.PARSE, "search.page_without_results")
     results = [row for row in rows if not _is_advertisement(row)]
     hits = [hit for hit in (_parse_row(row, base_url) for row in results) if hit is not None]

@@ -1,29 +1,23 @@
 """Deadlines over HTTP: the list, one with its history, and calendars that programs subscribe to."""
 
 import datetime as dt
-from typing import Annotated, Any, Literal
+from typing import Annotated
 
-from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, Field
 
 from monitor.db.sessions import sanitize_text
 from monitor.policies.calendar import DeadlineEntry
-from monitor.services.deadlines import CALENDAR_MEDIA_TYPE, DeadlineDetail, DeadlineQuery
+from monitor.services.deadlines import DeadlineDetail, DeadlineQuery
 from monitor.vocabulary import DeadlineKind
 from monitor.web.api.cursors import Cursor, Limit, cut_page, decode_cursor
 from monitor.web.api.search import Day
 from monitor.web.auth import AppDep, Reader
-from monitor.web.middleware import negotiate_language
 from monitor.web.problems import PROBLEM_RESPONSES
 
 _Name = Annotated[str, Field(max_length=200)]
-_CONTENT_TYPE = f"{CALENDAR_MEDIA_TYPE}; charset=utf-8"
-_CALENDAR_RESPONSES: dict[int | str, dict[str, Any]] = {
-    200: {"content": {CALENDAR_MEDIA_TYPE: {}}, "description": "An iCalendar file"}
-}
 
 router = APIRouter(prefix="/api/deadlines", tags=["deadlines"], responses=PROBLEM_RESPONSES)
-feed_router = APIRouter(prefix="/feeds", tags=["feeds"], responses=PROBLEM_RESPONSES)
 
 
 class DeadlineParameters(BaseModel):
@@ -83,34 +77,3 @@ async def deadline(
     """A deadline with the passage that states it, and every move that was seen."""
     del principal
     return await app.deadlines.get(deadline_id)
-
-
-@feed_router.get(
-    "/deadlines.ics", summary="Deadlines as a calendar", response_class=Response, responses=_CALENDAR_RESPONSES
-)
-async def calendar(
-    app: AppDep,
-    principal: Reader,
-    asked: Annotated[DeadlineParameters, Query()],
-    lang: Annotated[Literal["zh", "en"] | None, Query()] = None,
-) -> Response:
-    """The deadlines that are meant, filtered as the list is; an event keeps its UID when its day moves."""
-    body = await app.deadlines.build_calendar(asked.to_query(), language=lang or principal.language)
-    return Response(body, media_type=_CONTENT_TYPE)
-
-
-@feed_router.get(
-    "/deadlines/{key}.ics",
-    summary="The calendar of a topic that somebody follows",
-    response_class=Response,
-    responses=_CALENDAR_RESPONSES,
-)
-async def private_calendar(
-    app: AppDep,
-    request: Request,
-    key: Annotated[str, Path(max_length=64)],
-    lang: Annotated[Literal["zh", "en"] | None, Query()] = None,
-) -> Response:
-    """The deadlines of the items that fit the topic. The key is the sign-in: calendars know no other."""
-    body = await app.deadlines.build_private_calendar(key, language=lang or negotiate_language(request))
-    return Response(body, media_type=_CONTENT_TYPE)

@@ -6,11 +6,10 @@ from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo
 
 from fastapi import APIRouter, Path, Query, Response
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field, JsonValue, ValidationError
 from starlette.datastructures import QueryParams
 
-from monitor.bootstrap import App
-from monitor.briefing.render import render_items, render_saved_briefings
+from monitor.briefing.render import render_items
 from monitor.db.sessions import sanitize_text
 from monitor.evidence.wacz import WACZ_MEDIA_TYPE
 from monitor.exports.registry import ITEM_FORMATS, ItemFormat, get_format
@@ -29,7 +28,7 @@ from monitor.services.marks import (
 from monitor.vocabulary import ItemOrder, ItemType, MarkAction, PolicyStage, RankDirection, Visibility
 from monitor.web.api.cursors import decode_cursor, encode_cursor
 from monitor.web.api.search import Day, Instant
-from monitor.web.auth import AppDep, Editor, Principal, Reader, record_token_read
+from monitor.web.auth import AppDep, Editor, Reader, record_token_read
 from monitor.web.middleware import Problem
 from monitor.web.problems import PROBLEM_RESPONSES, describe_invalid_fields
 
@@ -90,6 +89,11 @@ class ItemParameters(BaseModel):
         is_by_tier = self.sort is ItemOrder.IMPORTANCE and not self.q.strip()
         return decode_cursor(cursor, *((int, dt.date, int) if is_by_tier else (dt.date, int)))
 
+    def list_active(self) -> dict[str, object]:
+        """Return the parameters that narrow, as they stand in an address."""
+        given = self.model_dump(mode="json", exclude_defaults=True)
+        return {name: str(value).lower() if isinstance(value, bool) else value for name, value in given.items()}
+
     @property
     def is_narrow(self) -> bool:
         """Whether anything narrows, so that an empty list is no empty archive."""
@@ -114,6 +118,14 @@ def parse_item_parameters(parameters: QueryParams) -> ItemParameters:
         raise Problem(400, describe_invalid_fields(error)) from None
 
 
+def parse_view(filters: dict[str, JsonValue]) -> ItemParameters | None:
+    """Return the filters of a saved view; None for one that this version does not understand."""
+    try:
+        return ItemParameters.model_validate(filters)
+    except ValidationError:
+        return None
+
+
 MAX_EXPORTED_ITEMS = 10_000
 ItemId = Annotated[int, Path(ge=1, le=2**31 - 1, description="The number of an item", examples=[7])]
 ClaimNumber = Annotated[int | None, Query(ge=1, le=2**31 - 1, description="Counted from 1 in the evidence")]
@@ -125,14 +137,7 @@ _WACZ_RESPONSES: dict[int | str, dict[str, Any]] = {
     200: {"content": {WACZ_MEDIA_TYPE: {}}, "description": "A web archive with its proof"}
 }
 
-_ATOM_MEDIA_TYPE = get_format("atom").media_type
-_FEED_CONTENT_TYPE = f"{_ATOM_MEDIA_TYPE}; charset=utf-8"
-_FEED_RESPONSES: dict[int | str, dict[str, Any]] = {
-    200: {"content": {_ATOM_MEDIA_TYPE: {}}, "description": "An Atom feed"}
-}
-
 router = APIRouter(prefix="/api/items", tags=["items"], responses=PROBLEM_RESPONSES)
-feed_router = APIRouter(prefix="/feeds", tags=["feeds"], responses=PROBLEM_RESPONSES)
 
 _EXAMPLE: dict[str, Any] = {
     "id": 7,
@@ -193,11 +198,6 @@ class ItemExportParameters(ItemParameters):
     limit: int = Field(MAX_EXPORTED_ITEMS, ge=1, le=MAX_EXPORTED_ITEMS)
 
 
-class FeedParameters(ItemParameters):
-    lang: Literal["zh", "en"] | None = Field(None, description="The language of our own words in it")
-    limit: int = Field(100, ge=1, le=500)
-
-
 class NoteRequest(BaseModel):
     text: str = Field(min_length=1, max_length=MAX_NOTE_CHARS, examples=["第三条与去年的不同，请复核。"])
     visibility: Visibility = Visibility.OPEN
@@ -255,18 +255,13 @@ async def items(app: AppDep, principal: Reader, asked: Annotated[ItemListParamet
 async def export(app: AppDep, principal: Reader, asked: Annotated[ItemExportParameters, Query()]) -> Response:
     """The newest 10,000 of the items that are meant, as a file."""
     headers = {"Content-Disposition": f'attachment; filename="items.{asked.format}"'}
-    body = await _render_items(app, principal, asked, asked.format)
+    found = await app.archive.list_items(asked.to_query(principal.owner), asked.limit)
+    now = app.clock.now().astimezone(ZoneInfo(app.settings.timezone))
+    language = asked.lang or principal.language
+    body = await asyncio.to_thread(render_items, found, asked.format, language=language, now=now)
     filters = asked.model_dump(mode="json", exclude_defaults=True)
     await app.audit.record(principal, AuditAction.ITEM_EXPORT, "items", **filters)
     return Response(body, media_type=get_format(asked.format).content_type, headers=headers)
-
-
-async def _render_items(
-    app: App, principal: Principal, asked: ItemExportParameters | FeedParameters, form: ItemFormat
-) -> bytes:
-    found = await app.archive.list_items(asked.to_query(principal.owner), asked.limit)
-    now = app.clock.now().astimezone(ZoneInfo(app.settings.timezone))
-    return await asyncio.to_thread(render_items, found, form, language=asked.lang or principal.language, now=now)
 
 
 @router.post("/marks", summary="Mark many items at once")
@@ -383,33 +378,3 @@ async def hide_item(app: AppDep, principal: Editor, item_id: ItemId, given: Hide
 async def show_item(app: AppDep, principal: Editor, item_id: ItemId) -> None:
     """It may not have been hidden."""
     await app.marks.mark_one(MarkAction.UNHIDE, item_id, by=principal)
-
-
-@feed_router.get(
-    "/items.atom", name="items", summary="Items as a feed", response_class=Response, responses=_FEED_RESPONSES
-)
-async def items_feed(app: AppDep, principal: Reader, asked: Annotated[FeedParameters, Query()]) -> Response:
-    """The newest items that are meant, filtered as the list is."""
-    body = await _render_items(app, principal, asked, "atom")
-    return Response(body, media_type=_FEED_CONTENT_TYPE)
-
-
-@feed_router.get(
-    "/briefings.atom", summary="Saved briefings as a feed", response_class=Response, responses=_FEED_RESPONSES
-)
-async def briefings(
-    app: AppDep,
-    principal: Reader,
-    lang: Annotated[Literal["zh", "en"] | None, Query()] = None,
-    limit: Annotated[int, Query(ge=1, le=50)] = 20,
-) -> Response:
-    """The newest saved briefings, an entry each; those that are archived are left out."""
-    kept = await app.drafts.list_newest(limit)
-    body = await asyncio.to_thread(
-        render_saved_briefings,
-        kept,
-        language=lang or principal.language,
-        now=app.clock.now(),
-        public_url=app.settings.web.public_url,
-    )
-    return Response(body, media_type=_FEED_CONTENT_TYPE)

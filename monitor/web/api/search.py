@@ -40,15 +40,20 @@ Instant = Annotated[AwareDatetime, _build_text_validator(r"\d{4}-\d\d-\d\d[Tt ].
 
 @dataclass(frozen=True, slots=True)
 class SearchParameters:
-    """The arguments of web.search in a url; `start` and `end` are a time range in days, both included."""
+    """The arguments of web.search in a url; `start` and `end` are a time range in days, both included.
+
+    `backend` names those that are asked, with commas between.
+    """
 
     query: str = ""
     max_results: str | None = None
     lang: str | None = None
+    locale: str | None = None
     time_range: str | None = None
     start: str | None = None
     end: str | None = None
     site_filter: str | None = None
+    need_summary: str | None = None
     trace_id: str | None = None
     budget_ms: str | None = None
     backend: str | None = None
@@ -59,6 +64,7 @@ class SearchParameters:
         given["time_range"] = self.time_range or span or None
         for name in ("max_results", "budget_ms"):
             given[name] = _parse_number(given[name])
+        given["need_summary"] = {"true": True, "false": False}.get(self.need_summary or "", self.need_summary)
         return {name: value for name, value in given.items() if value is not None and name != "backend"}
 
 

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 from fastapi import APIRouter, Form, Request, Response
 from markupsafe import Markup, escape
-from pydantic import Field, JsonValue, ValidationError
+from pydantic import Field
 from starlette.datastructures import QueryParams
 
 from monitor.bootstrap import App
@@ -29,7 +29,7 @@ from monitor.services.items import MAX_COUNT, ItemPage, parse_text_query
 from monitor.services.marks import MAX_MARKED_ITEMS
 from monitor.vocabulary import ItemType, MarkAction, PolicyStage, RankDirection, Visibility
 from monitor.web.api.cursors import build_next_url, encode_cursor
-from monitor.web.api.items import ClaimNumber, ItemId, ItemParameters, NoteId, parse_item_parameters
+from monitor.web.api.items import ClaimNumber, ItemId, ItemParameters, NoteId, parse_item_parameters, parse_view
 from monitor.web.auth import AppDep, Editor, Principal, Reader, record_token_read
 from monitor.web.middleware import Problem, sanitize_redirect_path
 from monitor.web.ui.rendering import DiffSegment, FilterText, FormFlag, FormText, Renderer, diff_tokens
@@ -104,7 +104,7 @@ async def items(
         )
     except UsageError as error:
         trouble = error.message
-    narrowing = _list_active_filters(asked)
+    narrowing = asked.list_active()
     return renderer.render(
         "items/list.html",
         asked=asked,
@@ -144,21 +144,13 @@ _OWN_VIEWS["starred"] = ItemParameters(starred=True)
 
 async def _count_views(app: App, principal: Principal, asked: ItemParameters) -> list[ViewLink]:
     saved = [(view.name, view.filters) for view in await app.marks.list_views(by=principal)]
-    known = [(name, _parse_view(filters)) for name, filters in saved]
+    known = [(name, parse_view(filters)) for name, filters in saved]
     links: list[ViewLink] = []
     for name, view in [*_OWN_VIEWS.items(), *((name, view) for name, view in known if view is not None)]:
         total = await app.items.count(view.to_query(principal.owner), cap=MAX_COUNT)
-        address = _build_address(_list_active_filters(view))
+        address = _build_address(view.list_active())
         links.append(ViewLink(name, address, total, view == asked, is_saved=len(links) >= len(_OWN_VIEWS)))
     return links
-
-
-def _parse_view(filters: dict[str, JsonValue]) -> ItemParameters | None:
-    """Return the filters of a saved view; None for one that this version does not understand."""
-    try:
-        return ItemParameters.model_validate(filters)
-    except ValidationError:
-        return None
 
 
 async def list_open_briefings(app: App, principal: Principal) -> list[BriefingRow]:
@@ -173,7 +165,7 @@ async def save_view(
     """Keep the filters of the list, as they stand in its address, under a name."""
     asked = parse_item_parameters(QueryParams(filters))
     await app.marks.save_view(name, asked.model_dump(mode="json", exclude_defaults=True), by=principal)
-    return renderer.redirect(_build_address(_list_active_filters(asked)), notice="view_saved")
+    return renderer.redirect(_build_address(asked.list_active()), notice="view_saved")
 
 
 @router.post("/items/views/remove")
@@ -318,9 +310,3 @@ async def add_to_policy(
 
 def _build_address(filters: Mapping[str, object]) -> str:
     return f"/items?{urlencode(filters, doseq=True)}" if filters else "/items"
-
-
-def _list_active_filters(asked: ItemParameters) -> dict[str, object]:
-    """Return the parameters that narrow, as they stand in an address."""
-    given = asked.model_dump(mode="json", exclude_defaults=True)
-    return {name: str(value).lower() if isinstance(value, bool) else value for name, value in given.items()}

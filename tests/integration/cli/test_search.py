@@ -45,7 +45,28 @@ def test_a_search_that_failed_prints_its_answer_and_ends_with_1(typed: Callable[
     assert typed(["search", "x", "--backend", "brave"]).out == ""
 
 
-@pytest.mark.parametrize("words", [["x", "--max", "11"], ["x", "--max", "0"], [" "], ["x", "--backend", "braev"]])
+def test_several_backends_are_asked_at_once_with_what_is_wished_for(typed: Callable[[list[str]], Any]) -> None:
+    wishes = ["--lang", "zh-CN", "--time-range", "week", "--site", "gov.cn", "--summary", "--budget", "60000"]
+    said = typed(["search", "x", "--backend", "stub, brave", *wishes, "--json"])
+    assert said.code == 0
+    assert {item["provider"] for item in said.document["items"]} == {"stub"}
+    assert [error["type"] for error in said.document["errors"]] == ["AuthError"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["x", "--max", "11"],
+        ["x", "--max", "0"],
+        [" "],
+        ["x", "--backend", "braev"],
+        ["x", "--backend", "stub,braev"],
+        ["x", "--backend", "stub,"],
+        ["x", "--budget", "0"],
+        ["x", "--time-range", "decade"],
+        ["x", "--lang", "?"],
+    ],
+)
 def test_wrong_usage_ends_with_2(typed: Callable[[list[str]], Any], words: list[str]) -> None:
     said = typed(["search", *words, "--json"])
     assert said.code == 2

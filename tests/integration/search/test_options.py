@@ -136,6 +136,7 @@ async def test_bocha(asked: Any) -> None:
     assert headers["authorization"] == "Bearer key-of-BOCHA_API_KEY"
     full, _ = await asked("bocha", limit=20, time_range=Recency.YEAR, site_filter="gov.cn", lang="zh")
     assert full == {**plain, "count": 20, "freshness": "oneYear", "include": "gov.cn"}
+    assert (await asked("bocha", need_summary=True))[0]["summary"] is True
     assert (await asked("bocha", time_range=SPAN))[0]["freshness"] == "2026-11-01..2026-11-15"
     one_day = DateRange(start=SPAN.start, end=SPAN.start)
     assert (await asked("bocha", time_range=one_day))[0]["freshness"] == "2026-11-01"

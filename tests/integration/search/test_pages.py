@@ -52,6 +52,14 @@ DDG = """<html><body><div id="links" class="results">
 <div class="result web-result"><h2><a href="https://b.example/">Direct</a></h2></div>
 </div></body></html>"""
 DDG_NOTHING = '<html><body><div id="links"><div class="result result--no-result"><span class="no-results">No results.</span></div></div></body></html>'
+DDG_NOTHING_ROW = """<html><body><input name="q" value="captcha"><div id="links" class="results">
+<div class="result results_links results_links_deep web-result result--no-result"><div class="links_main links_deep result__body">
+<div class="no-results">No results found for <b>captcha</b>. <a href="/html/?q=x">Try others</a></div></div></div></div></body></html>"""
+BAIDU_NOTHING = {
+    "nors": '<div id="content_left"><div class="nors"><p>抱歉没有找到与“验证码 403”相关的网页。</p></div></div>',
+    "template": '<div id="content_left"><div class="result c-container" tpl="no_result"><p>没有找到“验证码”</p></div></div>',
+    "empty": '<div id="content_left"> \n </div><div id="rs_new"><a class="rs-link_2DE3Q" href="/s?wd=x">安全验证</a></div>',
+}
 DDG_HOME = '<html><body><form action="/html/" method="post"><input name="q"><input type="submit"></form></body></html>'
 DDG_BLOCK = """<html><body><form id="challenge-form" action="//duckduckgo.com/anomaly.js?sv=html&cc=botnet" method="POST">
 <div class="anomaly-modal__title">Unfortunately, bots use DuckDuckGo too.</div></form></body></html>"""
@@ -139,7 +147,13 @@ async def test_a_block_is_known_by_its_structure_and_its_page_is_kept(
 
 @pytest.mark.parametrize(
     ("name", "page"),
-    [("baidu_html", BAIDU_HOME), ("baidu_html", BAIDU_CHANGED), ("ddg_html", DDG_HOME), ("ddg_html", BAIDU)],
+    [
+        ("baidu_html", BAIDU_HOME),
+        ("baidu_html", BAIDU_CHANGED),
+        ("baidu_html", '<html><body><div id="content_left"></div></body></html>'),
+        ("ddg_html", DDG_HOME),
+        ("ddg_html", BAIDU),
+    ],
 )
 async def test_a_page_that_is_no_result_page_is_never_an_empty_answer(seen: Any, name: str, page: str) -> None:
     found = await seen(name, page)
@@ -148,7 +162,13 @@ async def test_a_page_that_is_no_result_page_is_never_an_empty_answer(seen: Any,
 
 @pytest.mark.parametrize(
     ("name", "page", "status"),
-    [("baidu_html", BAIDU_CARDS, 200), ("ddg_html", DDG_NOTHING, 200), ("ddg_html", "", 303)],
+    [
+        ("baidu_html", BAIDU_CARDS, 200),
+        *(("baidu_html", f"<html><body>{page}</body></html>", 200) for page in BAIDU_NOTHING.values()),
+        ("ddg_html", DDG_NOTHING, 200),
+        ("ddg_html", DDG_NOTHING_ROW, 200),
+        ("ddg_html", "", 303),
+    ],
 )
 async def test_a_page_that_says_that_there_are_none_is_an_empty_answer(
     seen: Any, name: str, page: str, status: int

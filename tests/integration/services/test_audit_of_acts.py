@@ -17,6 +17,7 @@ from monitor.config.model import LlmSettings, Settings
 from monitor.db.tables.collection import Item, Run
 from monitor.db.tables.delivery import Delivery, DeliveryKind, DeliveryStatus
 from monitor.db.tables.evaluation import Evaluation, EvaluationStatus
+from monitor.db.tables.people import Person
 from monitor.errors import Forbidden
 from monitor.research.shapes import Plan, PlanMetadata, PlanParagraph, ResearchOptions, SearchConfig, StepType
 from monitor.research.state import State
@@ -50,6 +51,7 @@ class World:
     briefing_id: int
     archived_id: int
     share_id: int
+    feed_key_id: int
     session_id: str
     folder: Path
     worker: AsyncExitStack
@@ -258,6 +260,16 @@ ACTS: dict[str, tuple[AuditAction, Role, Act]] = {
         Role.EDITOR,
         lambda w, by: w.app.shares.revoke(w.briefing_id, w.share_id, by=by),
     ),
+    "make a key of feeds": (
+        AuditAction.FEED_KEY_ADD,
+        Role.READER,
+        lambda w, by: w.app.feed_keys.create("phone", by=by),
+    ),
+    "revoke a key of feeds": (
+        AuditAction.FEED_KEY_REVOKE,
+        Role.READER,
+        lambda w, by: w.app.feed_keys.revoke(w.feed_key_id, by=by),
+    ),
     "send a briefing": (AuditAction.BRIEFING_SEND, Role.EDITOR, send_saved),
     "retry a delivery": (
         AuditAction.DELIVERY_RETRY,
@@ -435,6 +447,8 @@ async def world(tmp_path: Path, sqlite_url: str) -> AsyncIterator[World]:
                 message_id="m",
             )
         )
+        await app.store.people.add(Person(name=READER.name, password_hash="", role=READER.role, created_at=now))
+        key, _ = await app.feed_keys.create("reader", by=READER)
         session = await app.people.sign_in("anna", password, address="127.0.0.1", browser="b")
         await app.people.block_sign_in("bert", by=by)
         await app.tokens.create("t", "reader", by=by)
@@ -451,6 +465,7 @@ async def world(tmp_path: Path, sqlite_url: str) -> AsyncIterator[World]:
             briefing_id=draft.row.id,
             archived_id=archived.row.id,
             share_id=share.id or 0,
+            feed_key_id=key.id or 0,
             session_id=session.session_id,
             folder=tmp_path,
             worker=worker,

@@ -41,8 +41,9 @@ from monitor.demo.site import TIMEZONE, SampleSite, build_sample_settings
 from monitor.errors import BrowserMissing
 from monitor.fetch.browser.launch import find_browser
 from monitor.i18n.catalogue import load_catalogue
-from monitor.services.audit import COMMAND_LINE
+from monitor.services.audit import COMMAND_LINE, Actor
 from monitor.services.items import ItemQuery
+from monitor.vocabulary import Role
 from monitor.web.app import create_web_app, serve_web
 from tests.conftest import Mailbox
 from tests.integration.web.conftest import PASSWORD
@@ -185,6 +186,7 @@ async def place(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path)
         )
         await app.people.add("admin", "admin", by=COMMAND_LINE)
         await app.people.set_password("admin", PASSWORD, by=COMMAND_LINE)
+        await app.feed_keys.create("".join(PAYLOADS.values())[:100], by=Actor("admin", Role.ADMIN))
         house = await furnish(app, at=now - dt.timedelta(hours=1))
         draft = await app.drafts.get(house.briefing_id)
         await app.deliveries.send_saved("weekly", draft, by=COMMAND_LINE)

@@ -58,6 +58,9 @@ async def test_a_search_is_answered_in_the_one_shape(client: httpx.AsyncClient, 
         {"query": "x", "time_range": "decade"},
         {"query": "x", "start": "yesterday"},
         {"query": "x", "backend": "google"},
+        {"query": "x", "backend": "stub,google"},
+        {"query": "x", "need_summary": "perhaps"},
+        {"query": "x", "lang": "zh", "locale": "en"},
     ],
 )
 async def test_a_question_that_breaks_the_contract_is_refused(

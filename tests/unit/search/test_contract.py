@@ -13,6 +13,7 @@ from monitor.search.contract import (
     Recency,
     SearchError,
     SearchErrorCode,
+    SearchFailed,
     SearchItem,
     ToolResult,
     parse_input,
@@ -36,8 +37,10 @@ def test_the_names_on_the_wire_are_those_of_the_contract() -> None:
         "query",
         "max_results",
         "lang",
+        "locale",
         "time_range",
         "site_filter",
+        "need_summary",
         "trace_id",
         "budget_ms",
     }
@@ -50,6 +53,14 @@ def test_the_names_on_the_wire_are_those_of_the_contract() -> None:
     assert parts["ProviderMeta"]["required"] == ["provider_name", "latency_ms", "request_id"]
     assert parts["SearchError"]["required"] == ["type", "message", "retryable"]
     assert parts["SearchErrorCode"]["enum"] == [str(code) for code in SearchErrorCode]
+
+
+def test_the_locale_is_another_name_of_the_language_and_must_not_differ_from_it() -> None:
+    assert parse_input({"query": "x", "locale": "zh-CN"}).to_query().lang == "zh-CN"
+    assert parse_input({"query": "x", "locale": "zh-cn", "lang": "zh-CN"}).to_query().lang == "zh-CN"
+    with pytest.raises(SearchFailed) as refused:
+        parse_input({"query": "x", "locale": "en", "lang": "zh"})
+    assert refused.value.error.message.code == "search.invalid_argument"
 
 
 def test_what_is_not_known_is_left_out_of_the_wire() -> None:
