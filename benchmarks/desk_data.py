@@ -191,7 +191,7 @@ def _list_evidence(items: int, runs: list[str], now: dt.datetime) -> _Rows:
 
 
 def _list_policies(items: int, now: dt.datetime) -> _Rows:
-    """Facts of every item, three documents of sources far apart a policy, and a deadline for every other item."""
+    """Facts of every item, three documents of sources far apart a policy, and a deadline for one in ten."""
     count = items // (2 * _DOCUMENTS_PER_POLICY)
     stages, kinds = list(PolicyStage), list(DeadlineKind)
     for number in range(1, count + 1):
@@ -207,6 +207,7 @@ def _list_policies(items: int, now: dt.datetime) -> _Rows:
             reason = Message.of("policy.by_name", name="示例", title="示例")
             joined: dict[str, Any] = {"joined_by": JoinedBy.NAME, "reason": reason, "joined_at": at}
             yield PolicyDocument(policy_id=policy, item_id=item, stage=stages[item % len(stages)], **joined)
+        if item % 10 == 0:
             day = at.date() + dt.timedelta(days=item % 90)
             stated: dict[str, Any] = {"day": day, "passage": f"自{day}起施行", "seen_at": at}
             yield Deadline(id=item, item_id=item, kind=kinds[item // 2 % len(kinds)], **stated)
