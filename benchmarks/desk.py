@@ -20,6 +20,7 @@ from benchmarks.service import start_service_process
 from monitor.bootstrap import open_app
 from monitor.clock import SystemClock
 from monitor.config.model import Settings
+from monitor.db.migrate import upgrade
 from monitor.db.queries.filters import ItemFilter
 from monitor.demo.serving import HOST, LoopbackRequest, LoopbackResponse, serve_loopback
 from monitor.errors import WorkFailed
@@ -164,6 +165,7 @@ async def _fill(folder: Path, settings: Settings, items: int) -> None:
     mark, now = folder / "filled", SystemClock().now()
     if not mark.exists():
         fill_desk(settings.database_url, items, people=list(Role), now=now, zone=ZoneInfo(settings.timezone))
+    upgrade(settings.database_url)
     async with open_app(settings) as app:
         if not mark.exists():
             for role in Role:
