@@ -2,13 +2,13 @@
 
 import datetime as dt
 import random
-from array import array
 from collections.abc import Iterator
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import delete
-from sqlmodel import SQLModel
+from sqlalchemy import Column, ColumnElement, Connection, Integer, String, cast, delete, insert, literal, select
+from sqlalchemy.orm import Mapped
+from sqlmodel import SQLModel, col
 
 from benchmarks.age_data import fill_daily_totals, insert_rows
 from benchmarks.archive_data import SOURCES, fill_archive, format_run_id, format_source_name
@@ -17,6 +17,7 @@ from monitor.db.tables.collection import (
     CandidateRecord,
     DailyTotal,
     Fallback,
+    Item,
     ItemVector,
     KnownUrl,
     ModelCall,
@@ -82,6 +83,9 @@ _NOT_READ = Message("cause.not_reached")
 
 _Rows = Iterator[SQLModel]
 
+_ID, _SEEN = col(Item.id), col(Item.first_seen)
+_NUMBER = cast(_ID, String)
+
 
 def fill_desk(url: str, items: int, *, people: list[str], now: dt.datetime, zone: ZoneInfo) -> None:
     """Fill an empty database with the archive, and with what a service of that size has beside it."""
@@ -91,17 +95,13 @@ def fill_desk(url: str, items: int, *, people: list[str], now: dt.datetime, zone
     try:
         with engine.begin() as connection:
             insert_rows(connection, (_build_person(name, now) for name in people))
-            for rows in (
-                _list_sections(now),
-                _list_ledgers(runs, now),
-                _list_evidence(items, runs, now),
-                _list_policies(items, now),
-                _list_topics(items, people, now),
-                _list_marks(items, people, now),
-                _list_service_rows(people, now),
-                _list_vectors(items),
-            ):
+            for rows in (_list_sections(now), _list_ledgers(runs, now), _list_service_rows(people, now)):
                 insert_rows(connection, rows)
+            _fill_evidence(connection, now)
+            _fill_policies(connection, items, now)
+            _fill_topics(connection, people, now)
+            _fill_marks(connection, people, now)
+            insert_rows(connection, _list_vectors(items))
             connection.execute(delete(DailyTotal))
             fill_daily_totals(connection, str(zone))
         with engine.begin() as connection:
@@ -152,11 +152,11 @@ def _list_ledgers(runs: list[str], now: dt.datetime) -> _Rows:
             yield Fallback(run_id=run_id, phase=Phase.SUMMARISE, where=f"{_URL}{number}.html", reason=_NOT_READ, at=at)
         if number % 50 == 7:
             yield Unseen(run_id=run_id, section="栏目0", url=_URL, reason=_NOT_READ)
-        for call in range(10):
+        for call in range(2):
             yield ModelCall(
                 run_id=run_id, phase=Phase.SUMMARISE, model="m", place=str(call), prompt_tokens=900, at=at, cost=0.01
             )
-        for _ in range(5):
+        for _ in range(2):
             yield RunEvent(run_id=run_id, at=at, kind=EventKind.PHASE, data={"phase": "crawl", "done": 1, "total": 1})
         if number % 10 == 0:
             ended = None if number % 100 == 0 else at
@@ -172,88 +172,108 @@ def _list_ledgers(runs: list[str], now: dt.datetime) -> _Rows:
             )
 
 
-def _list_evidence(items: int, runs: list[str], now: dt.datetime) -> _Rows:
+def _fill_evidence(connection: Connection, now: dt.datetime) -> None:
     """A record an item with three claims, what was last seen of its page, and a change of one in twenty."""
-    looked: dict[str, Any] = {"looked_at": now, "failure": None}
-    page = PageSnapshot(url=_URL, seen_at=now).model_dump(mode="json", exclude={"text"})
-    for item in range(1, items + 1):
-        record, run_id = f"r{item}", runs[item % len(runs)]
-        places: dict[str, Any] = {"url": _URL, "final_url": _URL, "way": FetchMode.HTTP, "attempt": 1, "number": item}
-        yield EvidenceRecord(id=record, run_id=run_id, fetched_at=now, status=200, sha256=f"{item:064x}", **places)
-        yield Claim(item_id=item, kind=ClaimKind.LIST, record_id=record)
-        yield Claim(item_id=item, kind=ClaimKind.PAGE, record_id=record)
-        judged: dict[str, Any] = {"verdict": Verdict.SUPPORTED, "judged_by": JudgedBy.CODE, "passage": "经研究"}
-        yield Claim(item_id=item, kind=ClaimKind.SUMMARY, claim="经研究，通知如下。", record_id=record, **judged)
-        yield ItemSnapshot(item_id=item, run_id=run_id, page=page, **looked)
-        if item % 20 == 0:
-            seen_at = _get_time(item, items, now)
-            yield Revision(item_id=item, run_id=run_id, seen_at=seen_at, kind=ChangeKind.CHANGED, before_text="先前")
+    record_id = literal("r") + _NUMBER
+    places: dict[str, Any] = {"url": _URL, "final_url": _URL, "way": FetchMode.HTTP, "attempt": 1, "number": 1}
+    record = EvidenceRecord(id="", fetched_at=now, status=200, **places)
+    _insert_for_items(connection, record, id=record_id, run_id=col(Item.run_id), sha256=_NUMBER)
+    judged: dict[str, Any] = {"verdict": Verdict.SUPPORTED, "judged_by": JudgedBy.CODE, "passage": "经研究"}
+    for claim in (
+        Claim(item_id=0, kind=ClaimKind.LIST, record_id=""),
+        Claim(item_id=0, kind=ClaimKind.PAGE, record_id=""),
+        Claim(item_id=0, kind=ClaimKind.SUMMARY, claim="经研究，通知如下。", record_id="", **judged),
+    ):
+        _insert_for_items(connection, claim, item_id=_ID, record_id=record_id)
+    snapshot = ItemSnapshot.from_page(0, "", PageSnapshot(url=_URL, seen_at=now))
+    _insert_for_items(connection, snapshot, item_id=_ID, run_id=col(Item.run_id))
+    change = Revision(item_id=0, run_id="", seen_at=now, kind=ChangeKind.CHANGED, before_text="先前")
+    _insert_for_items(connection, change, every=20, item_id=_ID, run_id=col(Item.run_id), seen_at=_SEEN)
 
 
-def _list_policies(items: int, now: dt.datetime) -> _Rows:
-    """Facts of every item, three documents of sources far apart a policy, and a deadline for one in ten."""
-    count = items // (2 * _DOCUMENTS_PER_POLICY)
-    stages, kinds = list(PolicyStage), list(DeadlineKind)
+def _fill_policies(connection: Connection, items: int, now: dt.datetime) -> None:
+    """Facts of every item; policies with three documents each; and deadlines of one item in ten, half of them moved."""
+    count, kinds = items // (2 * _DOCUMENTS_PER_POLICY), list(DeadlineKind)
+    insert_rows(connection, _list_policies(count, now))
+    policy_id = _ID % count + 1
+    facts = DocumentFacts(stage=PolicyStage.FINAL, issuers=["示例部"]).model_dump(mode="json")
+    _insert_for_items(connection, ItemFacts(item_id=0, facts=facts, text_sha256="", read_at=now), item_id=_ID)
+    key = literal("name:示例办法第") + cast(policy_id, String)
+    _insert_for_items(connection, DocumentKey(item_id=0, key="", role=KeyRole.OWN), item_id=_ID, key=key)
+    reason = Message.of("policy.by_name", name="示例", title="示例")
+    joined: dict[str, Any] = {"joined_by": JoinedBy.NAME, "reason": reason, "stage": PolicyStage.FINAL}
+    document = PolicyDocument(policy_id=0, item_id=0, joined_at=now, **joined)
+    _insert_for_items(connection, document, every=2, policy_id=policy_id, item_id=_ID)
+    insert_rows(connection, _list_deadlines(items, kinds, now))
+
+
+def _list_policies(count: int, now: dt.datetime) -> _Rows:
+    stages = list(PolicyStage)
     for number in range(1, count + 1):
-        at, name = _get_time(number * items // count, items, now), f"示例第{number}号管理办法"
+        at, name = _get_time(number, count, now), f"示例第{number}号管理办法"
         stage: dict[str, Any] = {"stage": stages[number % len(stages)], "stage_on": at.date()}
         yield Policy(id=number, name=name, key=name, created_at=at, updated_at=at, **stage)
-    for item in range(1, items + 1):
-        at, policy = _get_time(item, items, now), item % count + 1
-        facts = DocumentFacts(stage=stages[policy % len(stages)], issuers=["示例部"]).model_dump(mode="json")
-        yield ItemFacts(item_id=item, facts=facts, text_sha256="0" * 64, read_at=at)
-        yield DocumentKey(item_id=item, key=f"示例第{policy}号管理办法", role=KeyRole.OWN)
-        if item % 2 == 0:
-            reason = Message.of("policy.by_name", name="示例", title="示例")
-            joined: dict[str, Any] = {"joined_by": JoinedBy.NAME, "reason": reason, "joined_at": at}
-            yield PolicyDocument(policy_id=policy, item_id=item, stage=stages[item % len(stages)], **joined)
-        if item % 10 == 0:
-            day = at.date() + dt.timedelta(days=item % 90)
-            stated: dict[str, Any] = {"day": day, "passage": f"自{day}起施行", "seen_at": at}
-            yield Deadline(id=item, item_id=item, kind=kinds[item // 2 % len(kinds)], **stated)
+
+
+def _list_deadlines(items: int, kinds: list[DeadlineKind], now: dt.datetime) -> _Rows:
+    for item in range(10, items + 1, 10):
+        at = _get_time(item, items, now)
+        day = at.date() + dt.timedelta(days=item % 91)
+        stated: dict[str, Any] = {"day": day, "passage": f"自{day}起施行", "seen_at": at}
+        yield Deadline(id=item, item_id=item, kind=kinds[item // 10 % len(kinds)], **stated)
         if item % 20 == 0:
-            moved: dict[str, Any] = {"before": at.date(), "after": at.date() + dt.timedelta(days=item % 90)}
-            yield DeadlineMove(deadline_id=item, run_id=format_run_id(0, 0), seen_at=at, **moved)
+            moved: dict[str, Any] = {"before": at.date(), "after": day, "seen_at": at}
+            yield DeadlineMove(deadline_id=item, run_id=format_run_id(0, 0), **moved)
 
 
-def _list_topics(items: int, people: list[str], now: dt.datetime) -> _Rows:
-    """Topics that people follow, each with one item in thirty, of which one in three fits."""
+def _fill_topics(connection: Connection, people: list[str], now: dt.datetime) -> None:
+    """Topics that people follow, each with one item in thirty that fits."""
+    insert_rows(connection, (_build_topic(number, now) for number in range(1, TOPICS + 1)))
     for topic in range(1, TOPICS + 1):
-        yield Topic(id=topic, name=f"专题{topic}", sentence="储能", words=["储能"], created_at=now)
-        for person in people:
-            yield TopicFollower(topic_id=topic, person=person, calendar_key=f"{topic}-{person}", since=now)
-        for item in range(topic, items + 1, TOPICS):
-            at, reason = _get_time(item, items, now), Message.of("topic.in_title", words=["储能"])
-            is_match = item // TOPICS % 3 == 0
-            yield TopicFit(
-                topic_id=topic,
-                item_id=item,
-                score=0.5 + item % 50 / 100,
-                is_match=is_match,
-                reason=reason,
-                judged_at=at,
-            )
-    for item in range(1, items + 1):
-        yield TopicJudgement(item_id=item, sha256="0" * 64, judged_at=now)
-    for number, item in enumerate(range(items, 0, -100)):
-        message = Message.of("topic.in_title", words=["储能"])
-        told: dict[str, Any] = {"message": message, "raised_at": now}
-        yield Alert(target="bench", kind=AlertKind.TOPIC_MATCH, key=str(number), item_id=item, topic_id=1, **told)
+        keys = [(person, f"{topic}-{person}") for person in people]
+        insert_rows(
+            connection,
+            (TopicFollower(topic_id=topic, person=person, calendar_key=key, since=now) for person, key in keys),
+        )
+    reason = Message.of("topic.in_title", words=["储能"])
+    fit = TopicFit(topic_id=0, item_id=0, score=0.8, is_match=True, reason=reason, judged_at=now)
+    _insert_for_items(connection, fit, topic_id=_ID % TOPICS + 1, item_id=_ID)
+    _insert_for_items(connection, TopicJudgement(item_id=0, sha256="", judged_at=now), item_id=_ID)
+    alert = Alert(target="bench", kind=AlertKind.TOPIC_MATCH, key="", item_id=0, message=reason, raised_at=now)
+    _insert_for_items(connection, alert, every=100, key=_NUMBER, item_id=_ID)
 
 
-def _list_marks(items: int, people: list[str], now: dt.datetime) -> _Rows:
+def _build_topic(number: int, now: dt.datetime) -> Topic:
+    return Topic(id=number, name=f"专题{number}", sentence="储能", words=["储能"], created_at=now)
+
+
+def _fill_marks(connection: Connection, people: list[str], now: dt.datetime) -> None:
     for person in people:
-        for item in range(items // 2, items + 1, 2):
-            yield ItemRead(person=person, item_id=item, at=now)
-        for item in range(1, items + 1, 100):
-            yield ItemStar(person=person, item_id=item, at=now)
-            yield ItemLater(person=person, item_id=item, at=now)
-        for item in range(50, items + 1, 200):
-            yield RankFeedback(person=person, item_id=item, wish=RankDirection.HIGHER, at=now)
-        for number in range(20):
-            yield RecentQuery(person=person, text=f"储能 {number}", at=now)
-    for item in range(7, items + 1, 50):
-        yield HiddenItem(item_id=item, person=people[0], reason="", at=now)
+        _insert_for_items(connection, ItemRead(person=person, item_id=0, at=now), every=2, item_id=_ID)
+        _insert_for_items(connection, ItemStar(person=person, item_id=0, at=now), every=100, item_id=_ID)
+        _insert_for_items(connection, ItemLater(person=person, item_id=0, at=now), every=100, item_id=_ID)
+        wish = RankFeedback(person=person, item_id=0, wish=RankDirection.HIGHER, at=now)
+        _insert_for_items(connection, wish, every=200, item_id=_ID)
+        insert_rows(connection, (RecentQuery(person=person, text=f"储能 {number}", at=now) for number in range(20)))
+    hidden = HiddenItem(item_id=0, person=people[0], reason="", at=now)
+    _insert_for_items(connection, hidden, every=50, item_id=_ID)
+
+
+def _insert_for_items(
+    connection: Connection, like: SQLModel, *, every: int = 1, **made: ColumnElement[Any] | Mapped[Any]
+) -> None:
+    """Insert a row like this one for each item, or one of so many; the columns that differ are made of the item's."""
+    table = SQLModel.metadata.tables[str(like.__tablename__)]
+    given = {column.name: column for column in table.c if column.name in made or not _is_drawn(column)}
+    values = [
+        made[name] if name in made else literal(getattr(like, name), column.type) for name, column in given.items()
+    ]
+    connection.execute(insert(table).from_select(list(given), select(*values).where(_ID % every == 0)))
+
+
+def _is_drawn(column: Column[Any]) -> bool:
+    """Whether the database draws the number of a row by itself."""
+    return column.primary_key and column.name == "id" and isinstance(column.type, Integer)
 
 
 def _list_service_rows(people: list[str], now: dt.datetime) -> _Rows:
@@ -283,14 +303,13 @@ def _list_service_rows(people: list[str], now: dt.datetime) -> _Rows:
 
 
 def _list_vectors(items: int) -> _Rows:
-    """A vector of length 1, or nearly, for every item: a window of one long row of chance numbers."""
+    """A vector of every item; a thousand different ones, of length 1, or nearly."""
     chance = random.Random(11)  # noqa: S311 -- the same each time
-    pool = array("f", (chance.gauss(0, DIMENSIONS**-0.5) for _ in range(200_000)))
+    drawn = [Vector.normalise([chance.gauss(0, 1) for _ in range(DIMENSIONS)]) for _ in range(1000)]
+    stored = [(vector.signs.to_bytes(DIMENSIONS // 8), vector.to_bytes()) for vector in drawn]
     for item in range(1, items + 1):
-        begin = chance.randrange(len(pool) - DIMENSIONS)
-        vector = Vector(pool[begin : begin + DIMENSIONS])
-        signs = vector.signs.to_bytes(DIMENSIONS // 8)
-        yield ItemVector(item_id=item, model=EMBEDDING_MODEL, signs=signs, vector=vector.to_bytes())
+        signs, vector = stored[item % len(stored)]
+        yield ItemVector(item_id=item, model=EMBEDDING_MODEL, signs=signs, vector=vector)
 
 
 def _get_time(item: int, items: int, now: dt.datetime) -> dt.datetime:

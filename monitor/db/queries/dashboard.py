@@ -3,7 +3,7 @@
 import datetime as dt
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 from sqlalchemy import ColumnElement, Select, Subquery, Text, func, select, type_coerce, update
@@ -35,11 +35,9 @@ class TierCount(BaseModel):
     fresh: int
 
 
-class LastRun(BaseModel):
+class LastRun(NamedTuple):
     """The last run of a source; `is_baseline` where that or another one of the day was its very first."""
 
-    run_id: str
-    source_id: int
     source: str
     status: RunStatus
     is_baseline: bool
@@ -68,7 +66,7 @@ class QueueStatus(BaseModel):
     tokens: int
 
 
-class WatchedSource(BaseModel):
+class WatchedSource(NamedTuple):
     id: int
     name: str
     is_enabled: bool
@@ -237,11 +235,11 @@ class DashboardQueries(Queries):
         aged = _rank_ended_runs(since)
         is_baseline = (aged.c.baselines > 0).label("is_baseline")
         query: Select[*tuple[Any, ...]] = (
-            select(col(Run.id).label("run_id"), col(Run.source_id), col(Run.source), col(Run.status), is_baseline)
+            select(col(Run.source), col(Run.status), is_baseline)
             .join(aged, aged.c.id == col(Run.id))
             .where(aged.c.age == 1, col(Run.source_id).is_not(None))
         )
-        return await self._fetch_as(LastRun, query.order_by(col(Run.source)))
+        return [LastRun(*row) for row in await self._fetch_rows(query.order_by(col(Run.source)))]
 
     async def list_unread(self, since: dt.datetime, limit: int) -> tuple[int, list[UnreadPlace]]:
         """How many places those last runs did not read, and the first of them."""
@@ -275,13 +273,13 @@ class DashboardQueries(Queries):
         query: Select[*tuple[Any, ...]] = select(
             col(Source.id),
             col(Source.name),
-            col(Source.enabled).label("is_enabled"),
-            col(Source.schedule).is_not(None).label("is_planned"),
-            col(Source.last_run_at).is_not(None).label("has_run"),
+            col(Source.enabled),
+            col(Source.schedule).is_not(None),
+            col(Source.last_run_at).is_not(None),
             col(Source.consecutive_failures),
             col(Source.last_error),
         )
-        return await self._fetch_as(WatchedSource, query.order_by(col(Source.name)))
+        return [WatchedSource(*row) for row in await self._fetch_rows(query.order_by(col(Source.name)))]
 
     async def list_blocks(self, since: dt.datetime, *, source_id: int | None = None) -> list[BlockedPage]:
         """The pages that sites blocked since an instant, the latest first; each once for a run."""
