@@ -73,7 +73,7 @@ _VIEWS: dict[str, tuple[str, ...]] = {
     "/runs": ("status=failed", "source=示例部 0001"),
     "/policies": ("q=管理办法", "stage=final"),
     "/api/policies": ("q=管理办法",),
-    "/briefings/now": ("days=1", "days=7"),
+    "/briefings/now": ("days=1",),
     "/health/blocks": ("days=1",),
     "/health/costs": ("days=1",),
     "/calendar": ("month={day:.7}",),
@@ -161,7 +161,7 @@ async def _serve_embeddings() -> AsyncIterator[str]:
 
 
 async def _fill(folder: Path, settings: Settings, items: int) -> None:
-    """Fill the archive where that was not done, and compose the briefings of the day, as somebody asked for them."""
+    """Fill the archive where that was not done, and compose the briefing of the day, as somebody asked for it."""
     mark, now = folder / "filled", SystemClock().now()
     if not mark.exists():
         fill_desk(settings.database_url, items, people=list(Role), now=now, zone=ZoneInfo(settings.timezone))
@@ -171,8 +171,7 @@ async def _fill(folder: Path, settings: Settings, items: int) -> None:
             for role in Role:
                 await app.people.set_password(role, _PASSWORD, by=COMMAND_LINE)
             await app.drafts.save(BriefingQuery(), by=COMMAND_LINE)
-        for days in (1, 7):
-            await app.kept_briefings.compose(ComposeRequest(days=days, language="zh").to_query())
+        await app.kept_briefings.compose(ComposeRequest(days=1, language="zh").to_query())
     mark.touch()
 
 

@@ -168,6 +168,8 @@ class DashboardQueries(Queries):
 
     async def list_topic_news(self, person: str, since: dt.datetime, *, limit: int) -> list[TopicNews]:
         """What came since an instant for each topic that a person follows: so many items of each, the best first."""
+        # The `+ 0` leaves only the index of items: SQLite would take that of topics, and read the fits of all years.
+        of_topic = col(TopicFollower.topic_id) == col(TopicFit.topic_id) + 0
         best = (col(TopicFit.score).desc(), col(Item.tier).nulls_last(), col(Item.id).desc())
         news = (
             select(
@@ -177,7 +179,7 @@ class DashboardQueries(Queries):
                 col(Item.id).label("item_id"),
                 *(getattr(Item, name) for name in ("title", "source", "day")),
             )
-            .join(TopicFollower, col(TopicFollower.topic_id) == col(TopicFit.topic_id))
+            .join(TopicFollower, of_topic)
             .join(Item, col(Item.id) == col(TopicFit.item_id))
             .where(
                 col(TopicFollower.person) == person, col(TopicFit.is_match).is_(True), *_build_visible_conditions(since)

@@ -174,7 +174,9 @@ class DeadlineStore(Queries):
         """All deadlines of the documents of these policies."""
         rows: list[DeadlineRow] = []
         for batch in split_batches(sorted(set(policy_ids))):
-            rows += await self._load_rows([col(PolicyDocument.policy_id).in_(batch)], limit=None)
+            in_policy = col(PolicyDocument.policy_id).in_(batch)
+            members = select(col(PolicyDocument.item_id)).where(in_policy)  # leads the database to the index of items
+            rows += await self._load_rows([in_policy, col(Deadline.item_id).in_(members)], limit=None)
         return rows
 
     async def list_policies(self, item_ids: Sequence[int]) -> list[int]:
