@@ -50,14 +50,14 @@ def fill_history(url: str, *, sources: int, runs: int, now: dt.datetime, zone: s
     engine = open_migration_engine(DatabaseAddress.parse(url))
     try:
         with engine.begin() as connection:
-            _insert(connection, (_build_source(number, now) for number in range(1, sources + 1)))
-            _insert(connection, (_build_section(number, now) for number in range(1, sources + 1)))
+            insert_rows(connection, (_build_source(number, now) for number in range(1, sources + 1)))
+            insert_rows(connection, (_build_section(number, now) for number in range(1, sources + 1)))
             for rows in (_list_runs(runs, now), _list_run_rows(runs, now), _list_items(runs, now)):
-                _insert(connection, rows)
+                insert_rows(connection, rows)
             _repeat_for_all(connection)
-            _insert(connection, _list_new_items(sources, now))
-            _insert(connection, _list_service_rows(runs, now))
-            _fill_totals(connection, zone)
+            insert_rows(connection, _list_new_items(sources, now))
+            insert_rows(connection, _list_service_rows(runs, now))
+            fill_daily_totals(connection, zone)
         with engine.begin() as connection:
             connection.exec_driver_sql("ANALYZE")
     finally:
@@ -73,7 +73,7 @@ def format_source_name(number: int) -> str:
     return f"示例部 {number:04d}"
 
 
-def _insert(connection: Connection, rows: _Rows) -> None:
+def insert_rows(connection: Connection, rows: _Rows) -> None:
     for batch in split_batches(rows, 5000):
         by_table: dict[type[SQLModel], list[dict[str, Any]]] = {}
         for row in batch:
@@ -85,7 +85,7 @@ def _insert(connection: Connection, rows: _Rows) -> None:
             connection.execute(insert(table), values)
 
 
-def _fill_totals(connection: Connection, zone: str) -> None:
+def fill_daily_totals(connection: Connection, zone: str) -> None:
     """Count what was made, by the days of the zone, as the migration counts what it finds."""
     script = next((Path(__file__).parents[1] / "migrations" / "versions").glob("0019_*.py"))
     runpy.run_path(str(script))["fill_totals"](connection, ZoneInfo(zone))

@@ -37,7 +37,7 @@ _WORDS = 4000
 
 _RARE_WORDS = 100_000
 
-_DAYS = 1500
+DAYS = 1500
 
 _SUBJECTS = ("光伏", "风电", "储能", "碳市场", "电价", "氢能", "煤炭", "核电", "电网", "水利")
 
@@ -97,14 +97,14 @@ class SampleVocabulary:
             return " ".join(words[at : at + 2])
         return text[2:].split("，")[chance.randrange(3)][chance.randrange(4) :][:5]
 
-    def generate_items(self, numbers: range, *, today: dt.date, total: int) -> Iterator[SampleItem]:
-        """The items of these numbers, of `of` in all: the higher the number, the later it was first seen."""
-        return (self._generate_item(number, today, total) for number in numbers)
+    def generate_items(self, numbers: range, *, today: dt.date, total: int, days: int) -> Iterator[SampleItem]:
+        """The items of these numbers, of `total` in all: the higher the number, the later it was first seen."""
+        return (self._generate_item(number, today, total, days) for number in numbers)
 
-    def _generate_item(self, number: int, today: dt.date, total: int) -> SampleItem:
+    def _generate_item(self, number: int, today: dt.date, total: int, days: int) -> SampleItem:
         chance = random.Random(number)  # noqa: S311 -- as above
         is_english = chance.random() < _SHARE_ENGLISH
-        seen = today - dt.timedelta(days=_DAYS - 1 - number * _DAYS // total)
+        seen = today - dt.timedelta(days=days - 1 - number * days // total)
         day = seen - dt.timedelta(days=chance.choice((0, 0, 0, 0, 0, 1, 2, 30, 400)))
         title, last = self._generate_title(chance, number, is_english=is_english)
         stock = self._english if is_english else self._chinese
@@ -175,8 +175,10 @@ class BulkRows:
     rows: list[tuple[Any, ...]]
 
 
-def fill_archive(url: str, items: int, *, today: dt.date, workers: int = 2) -> None:
+def fill_archive(url: str, items: int, *, today: dt.date, days: int = DAYS, workers: int = 2) -> None:
     """Migrate the database and put so many items into it, with their sources, runs, texts and index.
+
+    The items were first seen over so many days, today the last.
 
     Rows go to the driver in bulk (on PostgreSQL by COPY), and the indexes of items are built when all are there.
     """
@@ -193,7 +195,7 @@ def fill_archive(url: str, items: int, *, today: dt.date, workers: int = 2) -> N
             _insert_rows(connection, (Source, [_build_source(number, today) for number in range(SOURCES)]))
             for made in split_batches(_build_run(source, run, today) for source in range(SOURCES) for run in runs):
                 _insert_rows(connection, (Run, made))
-        build = partial(_build_rows, today=today, of=items, dialect=engine.dialect.name)
+        build = partial(_build_rows, today=today, of=items, days=days, dialect=engine.dialect.name)
         with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as makers:
             for some in split_batches(ranges, _BATCHES_AT_ONCE):
                 with engine.begin() as connection:
@@ -262,7 +264,7 @@ def format_source_name(number: int) -> str:
 def _build_run(source: int, run: int, today: dt.date) -> dict[str, Any]:
     at = dt.datetime.combine(today, dt.time(8), dt.UTC) - dt.timedelta(days=run)
     return Run(
-        id=_format_run_id(source, run),
+        id=format_run_id(source, run),
         source_id=source + 1,
         source=format_source_name(source),
         status=RunStatus.SUCCEEDED,
@@ -272,7 +274,7 @@ def _build_run(source: int, run: int, today: dt.date) -> dict[str, Any]:
     ).model_dump()
 
 
-def _format_run_id(source: int, run: int) -> str:
+def format_run_id(source: int, run: int) -> str:
     return f"bench-{source}-{run}"
 
 
@@ -281,9 +283,9 @@ def _get_vocabulary() -> SampleVocabulary:
     return SampleVocabulary()
 
 
-def _build_rows(numbers: range, *, today: dt.date, of: int, dialect: str) -> list[BulkRows]:
+def _build_rows(numbers: range, *, today: dt.date, of: int, days: int, dialect: str) -> list[BulkRows]:
     """What is written of these items; in a process of its own."""
-    samples = list(_get_vocabulary().generate_items(numbers, today=today, total=of))
+    samples = list(_get_vocabulary().generate_items(numbers, today=today, total=of, days=days))
     texts = [(sample.number + 1, sample.text) for sample in samples]
     lines = [(sample.number + 1, append_marks(sample.terms, sample.day, sample.source + 1)) for sample in samples]
     return [
@@ -316,7 +318,7 @@ def _build_item(sample: SampleItem) -> dict[str, Any]:
     return _build_blank_item() | {
         "id": sample.number + 1,
         "source_id": sample.source + 1,
-        "run_id": _format_run_id(sample.source, sample.number // SOURCES // _ITEMS_PER_RUN),
+        "run_id": format_run_id(sample.source, sample.number // SOURCES // _ITEMS_PER_RUN),
         "source": format_source_name(sample.source),
         "section": sample.section,
         "url": url,

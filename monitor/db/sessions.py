@@ -314,7 +314,9 @@ class Queries:
     async def _fetch_as(self, model: Callable[..., V], query: Select[*tuple[Any, ...]]) -> list[V]:
         """Return every row as a `model`, whose fields are called like the columns."""
         async with self._sessions.begin_statement() as session:
-            return [model(**row) for row in (await session.execute(query)).mappings()]
+            result = await session.execute(query)
+            names = list(result.keys())
+            return [model(**dict(zip(names, row, strict=True))) for row in result]
 
     @asynccontextmanager
     async def _lock(self, table: type[V], key: Any) -> AsyncIterator[tuple[AsyncSession, V | None]]:

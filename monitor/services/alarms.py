@@ -13,6 +13,7 @@ from pydantic import BaseModel, Field
 from monitor.clock import Clock
 from monitor.db.database import Store
 from monitor.db.queries.dashboard import BLOCKED_CODE
+from monitor.db.queries.sources import SourceHead
 from monitor.db.tables.collection import Fallback, Run, RunSection, Source, SourceSection
 from monitor.db.tables.delivery import AlarmFinding, AlarmKind, AlarmView
 from monitor.errors import NotFound, UsageError, WorkFailed
@@ -281,14 +282,15 @@ class AlarmService:
 
     async def list_source_health(self, *, skip: int, limit: int) -> tuple[int, list[SourceHealth]]:
         """How many sources there are, and how some of them fare: those in trouble first, the disabled ones last."""
-        sources = await self.store.sources.list()
-        alarmed = {alarm.source for alarm in await self.store.alarms.list(only_open=True, limit=_MAX_ALARMS)}
+        heads = await self.store.sources.list_heads()
+        alarmed = (await self.store.sources.load_activity()).open_alarms
 
-        def place(source: Source) -> tuple[bool, bool, str]:
-            is_troubled = source.consecutive_failures > 0 or source.name in alarmed
+        def place(source: SourceHead) -> tuple[bool, bool, str]:
+            is_troubled = source.consecutive_failures > 0 or source.id in alarmed
             return not source.enabled, not is_troubled, source.name
 
-        return len(sources), await self._load_source_health(sorted(sources, key=place)[skip : skip + limit])
+        shown = [source.id for source in sorted(heads, key=place)[skip : skip + limit]]
+        return len(heads), await self._load_source_health(await self.store.sources.load(shown))
 
     async def get_source_health(self, source_id: int) -> SourceHealth:
         source = await self.store.sources.get_by_id(source_id)

@@ -335,7 +335,7 @@ async def check_sources(names: Sequence[str], store: Store) -> None:
     """A name that neither a source nor a run ever bore is a typing mistake, not an empty answer: `UsageError`."""
     for name in names:
         if await store.sources.get(name) is None and not await store.runs.list(source=name, limit=1):
-            known = [source.name for source in (await store.sources.list())[:10]]
+            known = [source.name for source in (await store.sources.list_heads())[:10]]
             if not known:
                 raise NotFound("source.none_yet", name=name)
             raise NotFound("source.not_found", name=name, known=known)

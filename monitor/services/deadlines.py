@@ -2,7 +2,7 @@
 
 import datetime as dt
 import secrets
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 from monitor.clock import Clock
 from monitor.config.model import Settings
 from monitor.db.database import Store
-from monitor.db.queries.deadlines import DeadlineFilter, DeadlineMoveView, DeadlineRow
+from monitor.db.queries.deadlines import MAX_ROWS, DeadlineFilter, DeadlineMoveView, DeadlineRow
 from monitor.db.tables.collection import Item
 from monitor.db.tables.policies import DeadlineMove
 from monitor.document import DocumentFacts
@@ -54,6 +54,24 @@ class DeadlineQuery:
     topic: str | None = None
     policy: int | None = None
     sources: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class DeadlineDays:
+    """Deadlines by day; of the days that are `cut`, documents state further ones."""
+
+    entries: Sequence[DeadlineEntry] = ()
+    cut: Set[dt.date] = frozenset()
+
+
+def fit_days(counts: Collection[int], limit: int) -> int | None:
+    """Return how many of each day make up `limit` at most, one at least; None where all of all days do."""
+    if sum(counts) <= limit:
+        return None
+    per_day = 1
+    while sum(min(count, per_day + 1) for count in counts) <= limit:
+        per_day += 1
+    return per_day
 
 
 @dataclass(kw_only=True)
@@ -131,9 +149,11 @@ class DeadlineService:
         entries = await self._load_entries(DeadlineFilter(since=since, topic_id=topic.id))
         return build_calendar(entries, language=language, name=topic.name)
 
-    async def _load_entries(self, wanted: DeadlineFilter) -> list[DeadlineEntry]:
+    async def _load_entries(
+        self, wanted: DeadlineFilter, *, per_day: int | None = None, limit: int = MAX_ROWS
+    ) -> list[DeadlineEntry]:
         """Load what is meant, with all that its policies state, for another document may have set another day."""
-        rows = await self.store.deadlines.list_open(wanted)
+        rows = await self.store.deadlines.list_open(wanted, per_day=per_day, limit=limit)
         every: dict[int, DeadlineRow] = {row.id: row for row in rows}
         for row in await self.store.deadlines.list_of_policies(row.policy_id for row in rows if row.policy_id):
             every.setdefault(row.id, row)
@@ -146,8 +166,25 @@ class DeadlineService:
             and (wanted.until is None or entry.day <= wanted.until)
         ]
 
+    async def list_nearest(self, query: DeadlineQuery, limit: int) -> tuple[Sequence[DeadlineEntry], bool]:
+        """Return the nearest of what is meant, and whether documents state more than `limit`."""
+        wanted = await self._build_filter(query)
+        counts = await self.store.deadlines.count_by_day(wanted)
+        return await self._load_entries(wanted, limit=limit), sum(counts.values()) > limit
+
     async def list(self, query: DeadlineQuery) -> list[DeadlineEntry]:
         """Return the deadlines that are meant, each once, the nearest first; `NotFound` for an unknown topic."""
+        return await self._load_entries(await self._build_filter(query))
+
+    async def list_days(self, query: DeadlineQuery, *, limit: int) -> DeadlineDays:
+        """Return what is meant as `list` does; where it is more than `limit`, the first of each day."""
+        wanted = await self._build_filter(query)
+        counts = await self.store.deadlines.count_by_day(wanted)
+        per_day = fit_days(counts.values(), limit)
+        cut = {day for day, count in counts.items() if per_day is not None and count > per_day}
+        return DeadlineDays(await self._load_entries(wanted, per_day=per_day), cut)
+
+    async def _build_filter(self, query: DeadlineQuery) -> DeadlineFilter:
         topic_id = None
         if query.topic is not None:
             topic = await self.store.deadlines.find_topic(query.topic)
@@ -155,15 +192,13 @@ class DeadlineService:
                 raise NotFound("deadline.no_topic", topic=query.topic)
             topic_id = topic.id
         since = query.since or self._get_today()
-        return await self._load_entries(
-            DeadlineFilter(
-                since=since,
-                until=query.until,
-                kinds=query.kinds,
-                sources=query.sources,
-                policy_id=query.policy,
-                topic_id=topic_id,
-            )
+        return DeadlineFilter(
+            since=since,
+            until=query.until,
+            kinds=query.kinds,
+            sources=query.sources,
+            policy_id=query.policy,
+            topic_id=topic_id,
         )
 
     def _get_today(self) -> dt.date:

@@ -43,6 +43,7 @@ AHEAD_DAYS = 14
 """So many days ahead deadlines stand on the first page."""
 
 _MAX_DEADLINES = 12
+_MAX_COUNTED = 100
 _MAX_MOVED = 20
 _MAX_TOPIC_NEWS = 3
 _MAX_LOADED_ITEMS = 3 * MAX_SHOWN_ITEMS
@@ -107,10 +108,12 @@ class TopicSummary(BaseModel):
 class Ahead(BaseModel):
     """What is coming: `count` deadlines end or begin within 14 days, `deadlines` are the nearest of them.
 
+    With `is_more` there are more than were counted.
     `moved` are those that were moved since the last sitting; `topics` are those that the reader follows.
     """
 
     count: int
+    is_more: bool
     deadlines: list[DeadlineEntry]
     moved: list[MovedDeadline]
     topics: list[TopicSummary]
@@ -206,7 +209,7 @@ class TodayService:
     async def _look_ahead(self, today: dt.date, person: str, last: dt.datetime) -> Ahead:
         dashboard = self.store.dashboard
         until = today + dt.timedelta(days=AHEAD_DAYS)
-        near = await self.deadlines.list(DeadlineQuery(since=today, until=until))
+        near, is_more = await self.deadlines.list_nearest(DeadlineQuery(since=today, until=until), _MAX_COUNTED)
         followed = await dashboard.list_followed_topics(person)
         news = await dashboard.list_topic_news(person, last, limit=_MAX_TOPIC_NEWS) if followed else []
         by_topic: dict[int, list[TopicNews]] = {topic.id: [] for topic in followed}
@@ -214,7 +217,8 @@ class TodayService:
             by_topic[item.topic_id].append(item)
         return Ahead(
             count=len(near),
-            deadlines=near[:_MAX_DEADLINES],
+            is_more=is_more,
+            deadlines=list(near[:_MAX_DEADLINES]),
             moved=await dashboard.list_moved_deadlines(last, today=today, limit=_MAX_MOVED),
             topics=[
                 TopicSummary(id=topic.id, name=topic.name, new=items[0].count if items else 0, items=items)

@@ -3,7 +3,7 @@
 import datetime as dt
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 from sqlalchemy import ColumnElement, Select, Subquery, Text, func, select, type_coerce, update
@@ -35,11 +35,9 @@ class TierCount(BaseModel):
     fresh: int
 
 
-class LastRun(BaseModel):
+class LastRun(NamedTuple):
     """The last run of a source; `is_baseline` where that or another one of the day was its very first."""
 
-    run_id: str
-    source_id: int
     source: str
     status: RunStatus
     is_baseline: bool
@@ -68,7 +66,7 @@ class QueueStatus(BaseModel):
     tokens: int
 
 
-class WatchedSource(BaseModel):
+class WatchedSource(NamedTuple):
     id: int
     name: str
     is_enabled: bool
@@ -170,6 +168,8 @@ class DashboardQueries(Queries):
 
     async def list_topic_news(self, person: str, since: dt.datetime, *, limit: int) -> list[TopicNews]:
         """What came since an instant for each topic that a person follows: so many items of each, the best first."""
+        # The `+ 0` leaves only the index of items: SQLite would take that of topics, and read the fits of all years.
+        of_topic = col(TopicFollower.topic_id) == col(TopicFit.topic_id) + 0
         best = (col(TopicFit.score).desc(), col(Item.tier).nulls_last(), col(Item.id).desc())
         news = (
             select(
@@ -179,7 +179,7 @@ class DashboardQueries(Queries):
                 col(Item.id).label("item_id"),
                 *(getattr(Item, name) for name in ("title", "source", "day")),
             )
-            .join(TopicFollower, col(TopicFollower.topic_id) == col(TopicFit.topic_id))
+            .join(TopicFollower, of_topic)
             .join(Item, col(Item.id) == col(TopicFit.item_id))
             .where(
                 col(TopicFollower.person) == person, col(TopicFit.is_match).is_(True), *_build_visible_conditions(since)
@@ -237,11 +237,11 @@ class DashboardQueries(Queries):
         aged = _rank_ended_runs(since)
         is_baseline = (aged.c.baselines > 0).label("is_baseline")
         query: Select[*tuple[Any, ...]] = (
-            select(col(Run.id).label("run_id"), col(Run.source_id), col(Run.source), col(Run.status), is_baseline)
+            select(col(Run.source), col(Run.status), is_baseline)
             .join(aged, aged.c.id == col(Run.id))
             .where(aged.c.age == 1, col(Run.source_id).is_not(None))
         )
-        return await self._fetch_as(LastRun, query.order_by(col(Run.source)))
+        return [LastRun(*row) for row in await self._fetch_rows(query.order_by(col(Run.source)))]
 
     async def list_unread(self, since: dt.datetime, limit: int) -> tuple[int, list[UnreadPlace]]:
         """How many places those last runs did not read, and the first of them."""
@@ -275,13 +275,13 @@ class DashboardQueries(Queries):
         query: Select[*tuple[Any, ...]] = select(
             col(Source.id),
             col(Source.name),
-            col(Source.enabled).label("is_enabled"),
-            col(Source.schedule).is_not(None).label("is_planned"),
-            col(Source.last_run_at).is_not(None).label("has_run"),
+            col(Source.enabled),
+            col(Source.schedule).is_not(None),
+            col(Source.last_run_at).is_not(None),
             col(Source.consecutive_failures),
             col(Source.last_error),
         )
-        return await self._fetch_as(WatchedSource, query.order_by(col(Source.name)))
+        return [WatchedSource(*row) for row in await self._fetch_rows(query.order_by(col(Source.name)))]
 
     async def list_blocks(self, since: dt.datetime, *, source_id: int | None = None) -> list[BlockedPage]:
         """The pages that sites blocked since an instant, the latest first; each once for a run."""

@@ -152,15 +152,31 @@ class DeadlineStore(Queries):
         counted = await self._fetch_rows(query.group_by(col(DeadlineMove.deadline_id)))
         return {row[0]: row[1] for row in counted}
 
-    async def list_open(self, wanted: DeadlineFilter) -> list[DeadlineRow]:
-        """The deadlines that are stated still, the nearest first; those of hidden items are left out."""
-        return await self._load_rows(_build_conditions(wanted))
+    async def list_open(
+        self, wanted: DeadlineFilter, *, per_day: int | None = None, limit: int = MAX_ROWS
+    ) -> list[DeadlineRow]:
+        """The deadlines that are stated still, the nearest first, so many a day; those of hidden items are left out."""
+        conditions = _build_conditions(wanted)
+        if per_day is not None:
+            place = func.dense_rank().over(partition_by=col(Deadline.day), order_by=col(Deadline.id)).label("place")
+            ranked = _SELECT_ROWS.with_only_columns(col(Deadline.id), place)
+            of_day = ranked.where(*conditions, col(Deadline.dropped_at).is_(None)).subquery()
+            conditions = [col(Deadline.id).in_(select(of_day.c.id).where(of_day.c.place <= per_day))]
+        return await self._load_rows(conditions, limit=limit)
+
+    async def count_by_day(self, wanted: DeadlineFilter) -> dict[dt.date, int]:
+        """How many deadlines the documents state by day, of those that `list_open` lists."""
+        counted = _SELECT_ROWS.with_only_columns(col(Deadline.day), func.count(col(Deadline.id).distinct()))
+        query = counted.where(*_build_conditions(wanted), col(Deadline.dropped_at).is_(None))
+        return {row[0]: row[1] for row in await self._fetch_rows(query.group_by(col(Deadline.day)))}
 
     async def list_of_policies(self, policy_ids: Iterable[int]) -> list[DeadlineRow]:
         """All deadlines of the documents of these policies."""
         rows: list[DeadlineRow] = []
         for batch in split_batches(sorted(set(policy_ids))):
-            rows += await self._load_rows([col(PolicyDocument.policy_id).in_(batch)], limit=None)
+            in_policy = col(PolicyDocument.policy_id).in_(batch)
+            members = select(col(PolicyDocument.item_id)).where(in_policy)  # leads the database to the index of items
+            rows += await self._load_rows([in_policy, col(Deadline.item_id).in_(members)], limit=None)
         return rows
 
     async def list_policies(self, item_ids: Sequence[int]) -> list[int]:

@@ -185,11 +185,11 @@ def _is_behind(after: tuple[Any, ...]) -> ColumnElement[bool]:
 
 def is_unread(person: str) -> ColumnElement[bool]:
     """Whether this person has not read an item: neither it itself nor all that was seen up to an instant."""
-    mine = select(col(ItemRead.item_id)).where(col(ItemRead.person) == person)
-    read, unread = (mine.where(col(ItemRead.is_read).is_(is_read)) for is_read in (True, False))
+    mine = select(col(ItemRead.item_id)).where(col(ItemRead.person) == person, col(ItemRead.item_id) == col(Item.id))
+    read, unread = (mine.where(col(ItemRead.is_read).is_(is_read)).exists() for is_read in (True, False))
     read_until = select(col(Person.read_until)).where(col(Person.name) == person).scalar_subquery()
     is_recent = or_(read_until.is_(None), col(Item.first_seen) > read_until)
-    return or_(and_(is_recent, col(Item.id).not_in(read)), col(Item.id).in_(unread))
+    return or_(and_(is_recent, ~read), unread)
 
 
 async def _resolve_source_names(session: AsyncSession, wanted: ItemFilter) -> list[str]:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, func, select, union_all, update
+from sqlalchemy import ColumnElement, Select, func, select, union_all, update
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlmodel import col
 
@@ -15,10 +15,23 @@ from monitor.db.tables.collection import Item, Run, SeededSource, Source
 from monitor.db.tables.delivery import Alarm
 from monitor.errors import Conflict, NotFound, UsageError
 from monitor.i18n.message import Message
-from monitor.vocabulary import RunStatus
+from monitor.vocabulary import RunStatus, SourceKind
 
 _SUCCESSES = (RunStatus.SUCCEEDED, RunStatus.DEGRADED)
 _IMMUTABLE_FIELDS = ("id", "created_at")
+
+
+class SourceHead(NamedTuple):
+    """What a list of all sources is filtered and sorted by."""
+
+    id: int
+    name: str
+    url: str
+    kind: SourceKind
+    tags: Sequence[str]
+    enabled: bool
+    consecutive_failures: int
+    last_run_at: dt.datetime | None
 
 
 class SourceActivity(NamedTuple):
@@ -121,6 +134,16 @@ class SourceStore(Queries):
         if only_enabled:
             query = query.where(col(Source.enabled))
         return [source for source in await self._fetch_all(query) if tag is None or tag in source.tags]
+
+    async def list_heads(self) -> Sequence[SourceHead]:
+        """The heads of all sources, the newest first; a thousand of them take a tenth of what whole sources take."""
+        query: Select[*tuple[Any, ...]] = select(*(getattr(Source, name) for name in SourceHead._fields))
+        return [SourceHead(*row) for row in await self._fetch_rows(query.order_by(col(Source.id).desc()))]
+
+    async def load(self, source_ids: Sequence[int]) -> Sequence[Source]:
+        """Those of the sources that are there, in the order of the ids."""
+        found = {source.id: source for source in await self._fetch_in(select(Source), col(Source.id), source_ids)}
+        return [found[source_id] for source_id in source_ids if source_id in found]
 
     async def list_tags(self) -> set[str]:
         return {tag for tags in await self._fetch_all(select(col(Source.tags))) for tag in tags}

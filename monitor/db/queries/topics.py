@@ -45,7 +45,7 @@ class ItemTopic(MessageModel):
 
 
 class TopicCount(BaseModel):
-    """How many items fit a topic, and the day of the newest."""
+    """How many items fit a topic, and the day of the one that came last."""
 
     topic_id: int
     matches: int
@@ -234,11 +234,16 @@ class TopicStore(Queries):
         return [(item, fit) for item, fit in rows]
 
     async def count_matches(self, topic_ids: Iterable[int]) -> dict[int, TopicCount]:
-        query = (
-            select(col(TopicFit.topic_id), func.count().label("matches"), func.max(col(Item.day)).label("newest"))
-            .join(Item, col(Item.id) == col(TopicFit.item_id))
+        counted = (
+            select(
+                col(TopicFit.topic_id), func.count().label("matches"), func.max(col(TopicFit.item_id)).label("last_id")
+            )
             .where(col(TopicFit.is_match).is_(True), col(TopicFit.topic_id).in_(list(topic_ids)))
             .group_by(col(TopicFit.topic_id))
+            .subquery()
+        )
+        query = select(counted.c.topic_id, counted.c.matches, col(Item.day).label("newest")).join(
+            Item, col(Item.id) == counted.c.last_id
         )
         return {row.topic_id: row for row in await self._fetch_as(TopicCount, query)}
 

@@ -158,6 +158,7 @@ class TopicFit(SQLModel, table=True):
     """How well an item fits a topic, 0 to 1, why, and the passage; `wish` is what people said of it."""
 
     __tablename__ = "topic_fit"
+    __table_args__ = (Index("ix_topic_fit_match", "topic_id", "is_match", "item_id"),)
 
     topic_id: int = Field(primary_key=True, foreign_key="topic.id", ondelete="CASCADE")
     item_id: int = Field(primary_key=True, foreign_key="item.id", ondelete="CASCADE", index=True)

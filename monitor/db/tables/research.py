@@ -42,6 +42,9 @@ class Research(SQLModel, table=True):
     follow-up question is a research too: `parent_id` is the one whose report it is about, which says who may read both.
     """
 
+    # What lists are filtered and sorted by: SQLite would read all outputs on the way to the columns behind them.
+    __table_args__ = (Index("ix_research_listed", "parent_id", "created_at", "id", "visibility", "asked_by"),)
+
     id: str = Field(primary_key=True, max_length=64)
     parent_id: str | None = owner_field(
         "research.id", String(64), is_required=False, index=True, name="fk_research_parent"

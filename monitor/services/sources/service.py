@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, Field
 
-from monitor.db.queries.sources import SourceActivity
+from monitor.db.queries.sources import SourceActivity, SourceHead
 from monitor.db.tables.collection import Source
 from monitor.db.terms import split_query
 from monitor.errors import NotFound, UsageError
@@ -141,15 +141,15 @@ class SourceService(AuditedService):
         self, source_filter: SourceFilter, *, after: int | None = None, limit: int = 50
     ) -> SourceListPage:
         activity = await self.store.sources.load_activity()
-        newest = sorted(await self.store.sources.list(), key=lambda source: source.id or 0, reverse=True)
+        newest = await self.store.sources.list_heads()
         matching = [source for source in newest if _matches_filter(source, source_filter)]
         states = {source.id: self._get_status(source, activity) for source in matching}
         of_state = [source for source in matching if source_filter.state in (None, states[source.id])]
         # The source of that number may be gone; numbers rise with time.
-        rest = [source for source in of_state if after is None or (source.id or 0) < after]
+        rest = [source.id for source in of_state if after is None or source.id < after]
         return SourceListPage(
-            sources=[self._build_schema(source, activity) for source in rest[:limit]],
-            after=rest[limit - 1].id if len(rest) > limit else None,
+            sources=[self._build_schema(source, activity) for source in await self.store.sources.load(rest[:limit])],
+            after=rest[limit - 1] if len(rest) > limit else None,
             states=dict(Counter(states.values())),
             tags=sorted({tag for source in newest for tag in source.tags}),
             total=len(of_state),
@@ -159,7 +159,7 @@ class SourceService(AuditedService):
         source = await self.store.sources.get(name)
         if source is not None:
             return source
-        known = [source.name for source in await self.store.sources.list()]
+        known = [source.name for source in await self.store.sources.list_heads()]
         if not known:
             raise NotFound("source.none_yet", name=name)
         wanted = name.casefold()
@@ -221,8 +221,8 @@ class SourceService(AuditedService):
         """Return the numbers of all sources that a filter means."""
         activity = await self.store.sources.load_activity()
         return {
-            source.id or 0
-            for source in await self.store.sources.list()
+            source.id
+            for source in await self.store.sources.list_heads()
             if _matches_filter(source, source_filter)
             and source_filter.state in (None, self._get_status(source, activity))
         }
@@ -339,7 +339,7 @@ class SourceService(AuditedService):
             open_alarms=activity.open_alarms.get(source.id or 0, 0),
         )
 
-    def _get_status(self, source: Source, activity: SourceActivity) -> SourceStatus:
+    def _get_status(self, source: Source | SourceHead, activity: SourceActivity) -> SourceStatus:
         if not source.enabled:
             return SourceStatus.DISABLED
         if find_rest_end(source, self.clock.now()) is not None:
@@ -371,7 +371,7 @@ def change_sections(
     return sections
 
 
-def _matches_filter(source: Source, source_filter: SourceFilter) -> bool:
+def _matches_filter(source: SourceHead, source_filter: SourceFilter) -> bool:
     fields = [field.casefold() for field in (source.name, source.url, *source.tags)]
     return (
         all(any(word.casefold() in field for field in fields) for word in split_query(source_filter.text))
@@ -384,7 +384,7 @@ MAX_BACKOFF = dt.timedelta(hours=20)  # shorter than a day, so that a source tha
 _INITIAL_BACKOFF = dt.timedelta(hours=1)
 
 
-def get_backoff_end(source: Source) -> dt.datetime | None:
+def get_backoff_end(source: Source | SourceHead) -> dt.datetime | None:
     """Return when a failing source's rest ends: it doubles from an hour, after the second failure, to twenty hours."""
     if source.consecutive_failures < 2 or source.last_run_at is None:
         return None
@@ -392,7 +392,7 @@ def get_backoff_end(source: Source) -> dt.datetime | None:
     return source.last_run_at + min(rest, MAX_BACKOFF)
 
 
-def find_rest_end(source: Source, now: dt.datetime) -> dt.datetime | None:
+def find_rest_end(source: Source | SourceHead, now: dt.datetime) -> dt.datetime | None:
     """Return until when a failing source rests; None for one that does not rest now.
 
     A last run that lies ahead of now failed under a clock that was wrong, which may be why it failed: no rest for that.

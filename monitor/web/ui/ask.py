@@ -67,7 +67,7 @@ async def _render_form(
         asked={"source": "", "topic": "", "since": "", "until": "", "tiers": [], **asked},
         trouble=trouble,
         sources=sorted((await app.items.get_filter_options()).sources),
-        topics=[topic.name for topic in await app.topics.list(by=principal)],
+        topics=[topic.name for topic in await app.store.topics.list()],
         tiers=TIERS,
         most=MAX_ASKED_CHARS,
         has_model=app.settings.llm.is_on,

@@ -151,7 +151,7 @@ async def save(
 async def _render_form(
     app: App, renderer: PageRenderer, fields: dict[str, Any], error: ValidationError | UsageError | None = None
 ) -> Response:
-    sources = await app.store.sources.list()
+    sources = await app.store.sources.list_heads()
     return renderer.render(
         "briefings/new.html",
         status=400 if error else 200,

@@ -14,7 +14,7 @@ from fastapi import APIRouter, Response
 
 from monitor.errors import NotFound
 from monitor.policies.calendar import DeadlineEntry
-from monitor.services.deadlines import DeadlineQuery
+from monitor.services.deadlines import DeadlineDays, DeadlineQuery
 from monitor.services.topic_form import TopicSchema
 from monitor.vocabulary import DeadlineKind
 from monitor.web.auth import AppDep, Reader
@@ -22,6 +22,8 @@ from monitor.web.ui.rendering import FilterText, PageRenderer, Renderer
 
 _MONTH = re.compile(r"(19[7-9]\d|20\d\d)-(0[1-9]|1[0-2])")
 _LIST_AHEAD = dt.timedelta(days=31)
+_MAX_SHOWN = 200
+"""So many deadlines a month shows at about; of a day that has more than its share, its own page has them all."""
 _MAX_POLICY_ID = 2**31 - 1
 
 router = APIRouter()
@@ -96,8 +98,12 @@ async def show_calendar(
     kind: FilterText = "",
     policy: FilterText = "",
     source: FilterText = "",
+    day: FilterText = "",
 ) -> Response:
-    """Show a month; what lies ahead is listed for a month at least, and what is past of the present month apart."""
+    """Show a month; what lies ahead is listed for a month at least, and what is past of the present month apart.
+
+    With a `day`, all of that day is listed.
+    """
     today = renderer.get_today()
     wanted = CalendarFilter(
         topic=topic.strip(),
@@ -105,19 +111,23 @@ async def show_calendar(
         policy=_parse_policy(policy),
         source=source.strip(),
     )
-    first = parse_month(month, today)
+    whole_day = _parse_day(day)
+    first = whole_day.replace(day=1) if whole_day else parse_month(month, today)
     weeks = build_weeks(first, ())
     begin, end, last = weeks[0][0].day, weeks[-1][-1].day, add_months(first, 1) - dt.timedelta(days=1)
     is_present = first == today.replace(day=1)
     until = max(last, today + _LIST_AHEAD) if is_present else last
     topics = await app.topics.list(by=principal)
-    trouble, entries = None, []
+    trouble, found, of_day = None, DeadlineDays(), []
     try:
-        entries = await app.deadlines.list(wanted.to_query(begin, max(end, until)))
+        found = await app.deadlines.list_days(wanted.to_query(begin, max(end, until)), limit=_MAX_SHOWN)
+        if whole_day:
+            of_day = await app.deadlines.list(wanted.to_query(whole_day, whole_day))
     except NotFound as error:
         trouble = error.message
-    listed = [entry for entry in entries if first <= entry.day <= until]
-    split_at = today if is_present else first
+    entries = found.entries
+    listed = of_day if whole_day else [entry for entry in entries if first <= entry.day <= until]
+    split_at = today if is_present and not whole_day else first
     policies = {entry.policy_id: entry.policy for entry in entries if entry.policy_id and entry.policy}
     if wanted.policy and wanted.policy not in policies and (chosen := await app.store.policies.get(wanted.policy)):
         policies[wanted.policy] = chosen.name
@@ -126,6 +136,9 @@ async def show_calendar(
         wanted=wanted,
         trouble=trouble,
         weeks=build_weeks(first, entries),
+        cut=found.cut,
+        whole_day=whole_day,
+        address=lambda **more: f"/calendar?{urlencode(more | wanted.parameters)}",
         first=first,
         until=until,
         is_present=is_present,
@@ -151,6 +164,13 @@ def build_feeds(renderer: PageRenderer, topics: Iterable[TopicSchema]) -> Iterat
         if topic.calendar_key is not None:
             path = f"/feeds/deadlines/{topic.calendar_key}.ics?lang={renderer.language}"
             yield topic, renderer.build_url(path)
+
+
+def _parse_day(text: str) -> dt.date | None:
+    try:
+        return dt.date.fromisoformat(text) if _MONTH.fullmatch(text[:7]) else None
+    except ValueError:
+        return None
 
 
 def _parse_policy(text: str) -> int | None:

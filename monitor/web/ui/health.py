@@ -320,7 +320,7 @@ async def costs(app: AppDep, renderer: Renderer, charts: Charts, _: Reader, days
 
 
 async def _load_source_ids(app: App) -> dict[str, int]:
-    return {source.name: source.id for source in await app.store.dashboard.list_sources()}
+    return {source.name: source.id for source in await app.store.sources.list_heads()}
 
 
 def _group_by_host(rows: Sequence[HostBlock]) -> list[tuple[str, str, int, dt.date]]:

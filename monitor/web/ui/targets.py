@@ -163,7 +163,7 @@ async def _render_target(
         errors=errors,
         types=list(ItemType),
         formats=list(BRIEFING_FORMATS),
-        sources=[source.name for source in await app.store.sources.list()],
+        sources=[source.name for source in await app.store.sources.list_heads()],
         status=400 if errors else 200,
     )
 

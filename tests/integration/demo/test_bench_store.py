@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.archive_data import SampleItem, SampleVocabulary, fill_archive, format_source_name
+from benchmarks.archive_data import DAYS, SampleItem, SampleVocabulary, fill_archive, format_source_name
 from benchmarks.store import _list_queries, _open_client
 from monitor.bootstrap import App, open_app
 from monitor.config.model import Settings
@@ -38,7 +38,7 @@ def stock() -> SampleVocabulary:
 @pytest.fixture(scope="module")
 def samples(stock: SampleVocabulary) -> list[SampleItem]:
     return sorted(
-        stock.generate_items(range(ITEMS), today=TODAY, total=ITEMS),
+        stock.generate_items(range(ITEMS), today=TODAY, total=ITEMS, days=DAYS),
         key=lambda item: (item.day, item.number),
         reverse=True,
     )

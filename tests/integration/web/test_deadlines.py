@@ -11,7 +11,7 @@ from monitor.db.tables.policies import Deadline, Policy, PolicyDocument, Topic, 
 from monitor.document import DocumentFacts, StatedDeadline
 from monitor.i18n.message import Message
 from monitor.services.audit import COMMAND_LINE
-from monitor.services.deadlines import create_calendar_key
+from monitor.services.deadlines import DeadlineQuery, create_calendar_key, fit_days
 from monitor.vocabulary import DeadlineKind, ItemType, JoinedBy, PolicyStage
 
 COMMENTS, IN_FORCE = DeadlineKind.COMMENTS_UNTIL, DeadlineKind.IN_FORCE
@@ -135,3 +135,41 @@ async def test_a_follower_of_a_topic_has_a_calendar_of_their_own_until_they_are_
     assert (await nobody.get(f"/feeds/deadlines/{create_calendar_key()}.ics")).status_code == 404
     await app.people.block_sign_in("reader", by=COMMAND_LINE)
     assert (await nobody.get(f"/feeds/deadlines/{key}.ics")).status_code == 404
+
+
+async def test_a_month_with_many_deadlines_shows_the_first_of_each_day_and_a_day_all_of_its_own(
+    desk: Any, days: list[dt.date]
+) -> None:
+    now = desk.app.clock.now()
+    busy = days[1]
+    stated = [
+        Deadline(item_id=1 + place % 3, kind=kind, day=busy, subject=f"第{place}项", seen_at=now)
+        for kind in (COMMENTS, IN_FORCE)
+        for place in range(120)
+    ]
+    await desk.app.store.deadlines.save([(deadline, None) for deadline in stated])
+    query = DeadlineQuery(since=days[0], until=days[2])
+    whole, found = await desk.app.deadlines.list(query), await desk.app.deadlines.list_days(query, limit=60)
+    shown = [entry.id for entry in found.entries]
+    assert found.cut == {busy}
+    assert len(shown) <= 60
+    assert {days[0], days[2]} <= {entry.day for entry in found.entries}, "a day with few keeps what it has"
+    assert [entry.id for entry in whole if entry.id in set(shown)] == shown
+    assert (await desk.app.deadlines.list_days(query, limit=1000)).entries == whole
+    reader = await desk.sign_in("reader", language="en")
+    month, day = (
+        (await reader.get(f"/calendar?month={busy:%Y-%m}")).text,
+        (await reader.get(f"/calendar?day={busy}")).text,
+    )
+    assert f"/calendar?day={busy}" in month
+    assert "All of this day" in month
+    assert "All of this day" not in day
+    assert month.count("第") < day.count("第")
+    today = (await reader.get("/api/today")).json()["ahead"]
+    assert today["is_more"] is True
+
+
+def test_busy_days_share_what_the_others_leave() -> None:
+    assert fit_days([3, 4], 10) is None
+    assert fit_days([1, 2, 100, 100], 21) == 9
+    assert fit_days([100] * 30, 10) == 1

@@ -1,0 +1,247 @@
+"""What every page and list costs that a reader, an editor or an administrator can open, in a large archive."""
+
+import json
+import re
+import statistics
+import tempfile
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import httpx
+from fastapi.routing import iter_route_contexts
+from pydantic import BaseModel
+
+from benchmarks.archive_data import format_run_id
+from benchmarks.desk_data import DIMENSIONS, EMBEDDING_MODEL, QUESTION_ID, RESEARCH_ID, fill_desk
+from benchmarks.service import start_service_process
+from monitor.bootstrap import open_app
+from monitor.clock import SystemClock
+from monitor.config.model import Settings
+from monitor.db.migrate import upgrade
+from monitor.db.queries.filters import ItemFilter
+from monitor.demo.serving import HOST, LoopbackRequest, LoopbackResponse, serve_loopback
+from monitor.errors import WorkFailed
+from monitor.services.audit import COMMAND_LINE
+from monitor.services.briefings import BriefingQuery
+from monitor.vocabulary import Role
+from monitor.web.api.briefings import ComposeRequest
+from monitor.web.app import create_web_app
+
+REPEATS = 20
+
+_PASSWORD = "long enough for a benchmark"  # noqa: S105 -- of an archive that is thrown away
+_PORT = 18_750
+_NO_PAGE = re.compile(r"/(events|steps|trials|additions|teach|recipes|sign-in|calendar.ics|openapi)|{key}|{token}")
+"""Streams, what a trial or another site answers, and what nobody has to sign in for."""
+
+_ITEM_VIEWS = (
+    "source=示例部 0001",
+    "section=栏目1",
+    "tag=tag7",
+    "type=通知",
+    "tier=1",
+    "topic=专题1",
+    "stage=final",
+    "since={day}",
+    "until={day}",
+    "unread=true",
+    "later=true",
+    "starred=true",
+    "changed=true",
+    "late=true",
+    "hidden=both",
+    "language=en",
+    "document_number=示发〔2026〕5号",
+    "sort=importance",
+    "sort=importance&unread=true",
+    "q=储能",
+    "q=储能&unread=true",
+    "q=光伏 电价",
+    "q=nothing-has-this-word",
+)
+_VIEWS: dict[str, tuple[str, ...]] = {
+    "/items": _ITEM_VIEWS,
+    "/api/items": _ITEM_VIEWS,
+    "/search": ("q=储能", "q=示例部", "q=管理办法", "q=nothing-has-this-word", "q=储能&type=items"),
+    "/api/find": ("q=储能", "q=示例部", "q=管理办法"),
+    "/api/find/suggestions": ("q=储",),
+    "/api/search": ("query=储能&backend=archive", "query=储能&backend=archive&start=2026-11-01&end={day}"),
+    "/sources": ("q=示例", "tag=tag7"),
+    "/runs": ("status=failed", "source=示例部 0001"),
+    "/policies": ("q=管理办法", "stage=final"),
+    "/api/policies": ("q=管理办法",),
+    "/briefings/now": ("days=1",),
+    "/health/blocks": ("days=1",),
+    "/health/costs": ("days=1",),
+    "/calendar": ("month={day:.7}",),
+    "/research": ("q=储能",),
+    "/audit": ("person=admin",),
+}
+
+ReportStep = Callable[[str], None]
+
+
+class PageCost(BaseModel):
+    """What 20 requests of a page took in ms; `cpu` is processor time of the service, all threads."""
+
+    page: str
+    role: str
+    p50_ms: float
+    p95_ms: float
+    max_ms: float
+    cpu_p50_ms: float
+    cpu_p95_ms: float
+    cpu_max_ms: float
+    size_kb: float
+
+
+class DeskBenchmarkResult(BaseModel):
+    items: int
+    database: str
+    filled_in_s: float
+    pages: list[PageCost]
+
+
+async def measure(
+    items: int, *, folder: Path | None, url: str | None, only: str, on_step: ReportStep
+) -> DeskBenchmarkResult:
+    """All figures; the archive in the folder, or at the url, is filled once."""
+    with tempfile.TemporaryDirectory(prefix="monitor-bench-") as made:
+        base = folder or Path(made)
+        base.mkdir(parents=True, exist_ok=True)
+        async with _serve_embeddings() as embeddings:
+            settings = _configure(base, url, embeddings)
+            on_step("filling")
+            began = time.monotonic()
+            await _fill(base, settings, items)
+            filled_in_s = round(time.monotonic() - began, 1)
+            paths = [path for path in await _list_paths(settings) if re.search(only, path)]
+            pages = []
+            async with start_service_process(base, "web") as pid:
+                for role in Role:
+                    async with _sign_in(role) as client:
+                        for path in paths:
+                            on_step(f"{role} {path}")
+                            if (cost := await _measure_page(client, path, role, pid)) is not None:
+                                pages.append(cost)
+        kind = "postgresql" if url else "sqlite"
+        return DeskBenchmarkResult(items=items, database=kind, filled_in_s=filled_in_s, pages=pages)
+
+
+def _configure(folder: Path, url: str | None, embeddings: str) -> Settings:
+    given = {
+        "data_dir": str(folder),
+        "database_url": url or f"sqlite:///{folder}/monitor.db",
+        "timezone": "Asia/Shanghai",
+        "web": {"port": _PORT},
+        "work": {"scheduler": False},
+        "deliver": {"targets": [{"name": "bench", "url": "https://hook.example.org/"}]},
+        "llm": {"enabled": False, "embeddings": {"model": EMBEDDING_MODEL, "base_url": embeddings}},
+    }
+    (folder / "config.yaml").write_text(json.dumps(given))
+    return Settings.model_validate(given)
+
+
+@asynccontextmanager
+async def _serve_embeddings() -> AsyncIterator[str]:
+    """A server that has one vector for all texts, so that what is measured is our part."""
+    vector = [((7 * place) % 13 - 6) / 13 for place in range(DIMENSIONS)]
+
+    def respond(request: LoopbackRequest) -> LoopbackResponse:
+        texts = json.loads(request.body)["input"]
+        count = 1 if isinstance(texts, str) else len(texts)
+        data = [{"index": place, "embedding": vector} for place in range(count)]
+        return LoopbackResponse(200, "application/json", json.dumps({"data": data}).encode())
+
+    async with serve_loopback(respond, methods=("POST",)) as port:
+        yield f"http://{HOST}:{port}/v1"
+
+
+async def _fill(folder: Path, settings: Settings, items: int) -> None:
+    """Fill the archive where that was not done, and compose the briefing of the day, as somebody asked for it."""
+    mark, now = folder / "filled", SystemClock().now()
+    if not mark.exists():
+        fill_desk(settings.database_url, items, people=list(Role), now=now, zone=ZoneInfo(settings.timezone))
+    upgrade(settings.database_url)
+    async with open_app(settings) as app:
+        if not mark.exists():
+            for role in Role:
+                await app.people.set_password(role, _PASSWORD, by=COMMAND_LINE)
+            await app.drafts.save(BriefingQuery(), by=COMMAND_LINE)
+        await app.kept_briefings.compose(ComposeRequest(days=1, language="zh").to_query())
+    mark.touch()
+
+
+async def _list_paths(settings: Settings) -> list[str]:
+    """Every path that a GET route has in this archive, as it is and with filters."""
+    today = SystemClock().now().astimezone(ZoneInfo(settings.timezone)).date()
+    async with open_app(settings) as app:
+        (newest,), (draft,) = await app.store.items.list(ItemFilter(), limit=1), await app.drafts.list(limit=1)
+        routes = [
+            route.path or ""
+            for route in iter_route_contexts(create_web_app(app).routes)
+            if "GET" in (route.methods or ())
+        ]
+    values = {
+        "item_id": newest.id,
+        "source_id": 1,
+        "run_id": format_run_id(1, 0),
+        "policy_id": 1,
+        "topic_id": 1,
+        "deadline_id": 2,
+        "briefing_id": draft.id,
+        "task_id": RESEARCH_ID,
+        "question_id": QUESTION_ID,
+        "name": "admin",
+        "form": "md",
+    }
+    paths = []
+    for route in sorted({re.sub(r":\w+}", "}", route) for route in routes if not _NO_PAGE.search(route)}):
+        if set(re.findall(r"{(\w+)}", route)) <= values.keys():
+            path = route.format_map(values)
+            paths += [path, *(f"{path}?{view.format(day=today)}" for view in _VIEWS.get(path, ()))]
+    return paths
+
+
+@asynccontextmanager
+async def _sign_in(role: Role) -> AsyncIterator[httpx.AsyncClient]:
+    headers = {"Accept-Language": "zh"}
+    async with httpx.AsyncClient(
+        base_url=f"http://{HOST}:{_PORT}", headers=headers, timeout=120, trust_env=False
+    ) as client:
+        answer = await client.post("/sign-in", data={"name": role, "password": _PASSWORD})
+        if answer.status_code != 303:
+            raise WorkFailed(f"{role} could not sign in: {answer.status_code}")
+        yield client
+
+
+async def _measure_page(client: httpx.AsyncClient, path: str, role: Role, pid: int) -> PageCost | None:
+    """Ask for a page; None where the role may not open it, or where the archive has no such thing."""
+    answer = await client.get(path)  # what is kept between requests is there from now on
+    if answer.status_code != 200:
+        return None
+    times, cpu_times = [], []
+    for _ in range(REPEATS):
+        began, began_cpu = time.perf_counter(), _read_processor_ms(pid)
+        answer = await client.get(path)
+        times.append((time.perf_counter() - began) * 1000)
+        cpu_times.append(_read_processor_ms(pid) - began_cpu)
+    return PageCost(
+        page=path,
+        role=role,
+        p50_ms=round(statistics.median(times), 1),
+        p95_ms=round(statistics.quantiles(times, n=20)[-1], 1),
+        max_ms=round(max(times), 1),
+        cpu_p50_ms=round(statistics.median(cpu_times), 1),
+        cpu_p95_ms=round(statistics.quantiles(cpu_times, n=20)[-1], 1),
+        cpu_max_ms=round(max(cpu_times), 1),
+        size_kb=round(len(answer.content) / 1000, 1),
+    )
+
+
+def _read_processor_ms(pid: int) -> float:
+    """For how long the threads of a process that live have kept a processor busy."""
+    return sum(int(file.read_text().split()[0]) for file in Path(f"/proc/{pid}/task").glob("*/schedstat")) / 1e6
