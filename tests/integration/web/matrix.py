@@ -145,7 +145,7 @@ MATRIX: dict[str, Entry] = {
     "POST /api/deliveries/{delivery_id}/retry": may(EDITOR, 404),
     "GET /api/targets": may(ADMIN, 200),
     "POST /api/targets/{name}/test": may(ADMIN, 404),
-    "POST /api/targets/try": may(ADMIN, 400),
+    "POST /api/targets/try": may(ADMIN, 422),
     "GET /feeds/briefings.atom": may(READER, 200),
     "GET /feeds/briefings.json": may(READER, 200),
     # feeds
