@@ -165,6 +165,7 @@ async def open_server(app: App) -> AsyncIterator[MCPServer]:
     _add_topic_tools(server, app)
     _add_action_tools(server, app, running)
     _add_research_tools(server, app, running)
+    _add_web_tools(server, app)
     add_teaching_tools(server, app)
     try:
         yield server
@@ -375,6 +376,8 @@ def _add_research_tools(server: MCPServer, app: App, runner: InProcessRunner) ->
             found = build_research_output(await app.research.get(task_id, by=ASSISTANT), max_chars=max_chars)
             return build_tool_result(found, render_research(found))
 
+
+def _add_web_tools(server: MCPServer, app: App) -> None:
     @server.tool(annotations=ToolAnnotations(read_only_hint=True, open_world_hint=True))
     async def web_search(
         query: Annotated[str, Field(min_length=1, max_length=MAX_QUERY_CHARS)],
