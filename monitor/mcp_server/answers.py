@@ -19,6 +19,7 @@ from monitor.db.tables.research import ResearchStatus
 from monitor.errors import MonitorError
 from monitor.exports.document import normalize_line
 from monitor.i18n.catalogue import render
+from monitor.search.contract import ToolResult
 from monitor.search.tools import FetchToolResult
 from monitor.services.evidence import EvidenceRecordSchema, ItemProof
 from monitor.services.items import FullItemSchema, RevisionSchema
@@ -412,6 +413,18 @@ def render_research(research: ResearchOutput) -> Iterable[str]:
         yield f"[{source.number}] {source.url}"
         yield f"> {source.title}"
         yield from (f"> “{quote}”" for quote in source.quotes)
+
+
+def render_search(found: ToolResult) -> Iterable[str]:
+    yield from (f"No full answer: {error.type}: {render(error.message, 'en')}" for error in found.errors)
+    if not found.items:
+        yield "Nothing was found."
+        return
+    yield UNTRUSTED_NOTICE
+    for item in found.items:
+        yield f"{item.rank}. {item.source or item.url} ({item.published_at or 'date unknown'}, {item.provider})"
+        yield f"> {normalize_line(item.title)}"
+        yield f"> {normalize_line(item.snippet)}"
 
 
 def render_page(page: FetchToolResult) -> Iterable[str]:

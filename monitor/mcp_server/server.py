@@ -13,9 +13,11 @@ from pydantic import Field
 
 from monitor import __version__
 from monitor.bootstrap import App
+from monitor.config.model import BACKENDS
 from monitor.db.queries.policies import PolicyFilter
 from monitor.db.tables.collection import Run, Source
 from monitor.db.tables.research import Research, ResearchEvent
+from monitor.errors import UsageError
 from monitor.exports.document import normalize_line
 from monitor.mcp_server.answers import (
     UNTRUSTED_NOTICE,
@@ -40,6 +42,7 @@ from monitor.mcp_server.answers import (
     render_page,
     render_research,
     render_run,
+    render_search,
     render_sources,
 )
 from monitor.mcp_server.catalogue_tools import add_catalogue_tools
@@ -57,6 +60,7 @@ from monitor.mcp_server.policy_answers import (
 )
 from monitor.mcp_server.teaching_tools import add_teaching_tools
 from monitor.research.shapes import ResearchOptions, SearchConfig
+from monitor.search.contract import MAX_QUERY_CHARS, MAX_RESULTS, Recency, ToolResult
 from monitor.search.tools import FetchToolResult
 from monitor.services.audit import ASSISTANT
 from monitor.services.briefings import BriefingQuery
@@ -161,6 +165,7 @@ async def open_server(app: App) -> AsyncIterator[MCPServer]:
     _add_topic_tools(server, app)
     _add_action_tools(server, app, running)
     _add_research_tools(server, app, running)
+    _add_web_tools(server, app)
     add_teaching_tools(server, app)
     try:
         yield server
@@ -370,6 +375,37 @@ def _add_research_tools(server: MCPServer, app: App, runner: InProcessRunner) ->
         with raise_tool_errors():
             found = build_research_output(await app.research.get(task_id, by=ASSISTANT), max_chars=max_chars)
             return build_tool_result(found, render_research(found))
+
+
+def _add_web_tools(server: MCPServer, app: App) -> None:
+    @server.tool(annotations=ToolAnnotations(read_only_hint=True, open_world_hint=True))
+    async def web_search(
+        query: Annotated[str, Field(min_length=1, max_length=MAX_QUERY_CHARS)],
+        max_results: Annotated[int, Field(ge=1, le=MAX_RESULTS)] = MAX_RESULTS,
+        backends: Annotated[
+            list[str] | None, Field(min_length=1, max_length=len(BACKENDS), description="By default those that are set")
+        ] = None,
+        lang: Annotated[str | None, Field(description="As zh or en-GB")] = None,
+        time_range: Annotated[Recency | None, Field(description="No older than that")] = None,
+        site_filter: Annotated[str | None, Field(description="Only this site, as gov.cn")] = None,
+        need_summary: Annotated[bool, Field(description="Longer texts, from a service that summarises")] = False,
+        budget_ms: Annotated[int | None, Field(gt=0, description="Answer within so many milliseconds")] = None,
+    ) -> Annotated[CallToolResult, ToolResult]:
+        """Search the web. A backend leaves out the wishes that it cannot serve; its failure is among the errors."""
+        arguments = {
+            "query": query,
+            "max_results": max_results,
+            "lang": lang,
+            "time_range": time_range,
+            "site_filter": site_filter,
+            "need_summary": need_summary,
+            "budget_ms": budget_ms,
+        }
+        with raise_tool_errors():
+            found = await app.search.search(arguments, backend=",".join(backends) if backends else None)
+            if found.is_refused:
+                raise UsageError(found.errors[0].message)
+            return build_tool_result(found, render_search(found))
 
     @server.tool(annotations=ToolAnnotations(read_only_hint=True, open_world_hint=True))
     async def web_fetch(

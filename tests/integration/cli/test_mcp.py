@@ -70,6 +70,7 @@ async def test_an_assistant_runs_a_source_reads_what_it_saved_and_has_a_briefing
             "compose_briefing",
             "start_research",
             "read_research",
+            "web_search",
             "web_fetch",
             "look_at_section",
             "teach_section",
@@ -141,6 +142,13 @@ async def test_what_cannot_be_done_is_told_in_one_sentence(monitor: Any) -> None
         days = {"since": "2026-02-02", "until": "2026-02-01"}
         assert "wrong way round" in refusal(await client.call_tool("search_items", days))
         assert (await client.call_tool("search_items", {"limit": 1000})).is_error
+        assert "did you mean brave" in refusal(
+            await client.call_tool("web_search", {"query": "x", "backends": ["braev"]})
+        )
+        wished = {"query": "x", "backends": ["stub", "brave"], "max_results": 2, "time_range": "week"}
+        found = await client.call_tool("web_search", wished)
+        assert [item["provider"] for item in found.structured_content["items"]] == ["stub", "stub"]
+        assert "BRAVE_API_KEY" in text_of(found), "what one backend lacks is said beside what the other found"
         assert text_of(await client.call_tool("search_items", {})) == "Nothing was found."
 
 
