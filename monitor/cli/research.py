@@ -173,7 +173,9 @@ class _ResearchCommand:
 
 async def _render_report(app: "App", view: "ResearchView", form: str, by: "Actor") -> bytes:
     document = await app.research.build_document(view.task_id, by=by)
-    return await app.exports.export({"document": lambda: document, "data": view.to_json}, form)
+    asked = [entry.to_json() for entry in await app.research.list_follow_ups(view.task_id, by=by)]
+    content = {"document": lambda: document, "data": lambda: view.to_json() | {"questions": asked}}
+    return await app.exports.export(content, form)
 
 
 def _get_format(out: Path) -> str:

@@ -1,7 +1,7 @@
 """A research as people and programs look at it."""
 
 import datetime as dt
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ from monitor.errors import Conflict, NotFound
 from monitor.exports.document import Document
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
-from monitor.research.document import build_report_document
+from monitor.research.document import CitationUrl, ReportQuestion, build_report_document
 from monitor.research.findings import NoteBasis
 from monitor.research.gathering import merge_messages
 from monitor.research.shapes import (
@@ -175,10 +175,6 @@ def _build_usage(usage: RunUsage) -> ResearchUsage:
     return ResearchUsage(**usage.model_dump(include=names), by_phase=by_phase)
 
 
-CitationUrl = Callable[[int], str | None]
-"""Where the reader of a report is led by a citation of the note at an index, from 0; None: to the source itself."""
-
-
 class NoteSnapshotView(SnapshotView):
     """The page behind a quote of a note; without a kept page, `record` is empty and the text is what was read."""
 
@@ -250,7 +246,10 @@ class ResearchReader(AuditedService):
         )
 
     async def build_document(self, task_id: str, *, by: Actor, citation_url: CitationUrl | None = None) -> Document:
-        """Return the report as a document; its citations lead to the kept pages. `Conflict` while there is none."""
+        """Return the report as a document, with what was asked about it; its citations lead to the kept pages.
+
+        `Conflict` while there is none.
+        """
         research = await self.load_readable(task_id, by=by)
         view = build_view(research, None, RunUsage())
         if view.report is None:
@@ -264,6 +263,13 @@ class ResearchReader(AuditedService):
             language=view.language,
             citation_url=citation_url or self._build_citation_url(research.id),
             written_at=view.ended_at,
+            questions=[self._build_question(row) for row in await self.store.research.list_follow_ups(research.id)],
+        )
+
+    def _build_question(self, research: Research) -> ReportQuestion:
+        asked = build_follow_up_view(research)
+        return ReportQuestion(
+            asked.query, asked.status, asked.answer, asked.bases, self._build_citation_url(asked.task_id)
         )
 
     async def list(

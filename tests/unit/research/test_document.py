@@ -4,9 +4,10 @@ import docx
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
+from monitor.db.tables.research import ResearchStatus
 from monitor.exports.document import Document, Facts, Figure, Heading, Listing, Paragraph, Span, Table
 from monitor.exports.registry import render_document
-from monitor.research.document import build_report_document, parse_report_blocks
+from monitor.research.document import ReportQuestion, build_report_document, parse_report_blocks
 from monitor.research.findings import NoteBasis
 from monitor.research.shapes import Driver, ModelBlueprint, Relationship, ReportScore, ReportSource, ResearchReport
 
@@ -177,3 +178,39 @@ def test_a_report_in_english_without_score_model_or_sources(document: Document) 
 def test_a_report_that_is_still_being_written_is_drawn_as_far_as_it_came() -> None:
     for end in range(len(MARKDOWN)):
         assert parse_report_blocks(MARKDOWN[:end], passage) or not MARKDOWN[:end].strip()
+
+
+def test_what_was_asked_about_a_report_follows_it_with_its_sources_numbered_on() -> None:
+    answer = ResearchReport(
+        markdown="试点有7个[1]，见文号[2026]。\n",
+        sources=[ReportSource(title="丙", url="https://c.example/3", note_index=0)],
+    )
+    basis = NoteBasis(title="丙", url="https://c.example/3", host="c.example")
+    asked = [
+        ReportQuestion(
+            "试点有几个？", ResearchStatus.SUCCEEDED, answer, [basis], lambda at: f"https://m.example/q/{at}"
+        ),
+        ReportQuestion("何时结束？", ResearchStatus.FAILED, None, [], passage),
+    ]
+    made = build_report_document(
+        ResearchReport(markdown=MARKDOWN, sources=SOURCES),
+        query="储能怎么样？",
+        bases=BASES,
+        score=None,
+        blueprint=None,
+        language="zh",
+        citation_url=passage,
+        questions=asked,
+    )
+    assert [block.text for block in made.blocks if isinstance(block, Heading)][-4:] == [
+        "对报告的追问",
+        "试点有几个？",
+        "何时结束？",
+        "来源",
+    ]
+    text = render_document(made, "md").decode()
+    assert "试点有7个[\\[4\\]](<https://m.example/q/0>)，见文号\\[2026\\]" in text
+    assert "> 没有回答（失败）。" in text
+    assert "[\\[4\\] 丙](<https://c.example/3>) · c.example" in text
+    for form in ("html", "docx"):
+        assert render_document(made, form)
