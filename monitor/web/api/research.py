@@ -119,6 +119,12 @@ class FollowUpListSchema(BaseModel):
     questions: list[FollowUpView]
 
 
+class ModelListSchema(BaseModel):
+    """Names of models, as the options of a research take them."""
+
+    models: list[str]
+
+
 class ResearchListSchema(BaseModel):
     """A page of the history, newest first, without the reports."""
 
@@ -170,6 +176,12 @@ async def researches(
     )
     page, following = cut_page(found, limit, lambda row: (row.created_at, row.task_id))
     return ResearchListSchema(researches=page, next=following)
+
+
+@router.get("/models", summary="List the models to choose from")
+async def models(app: AppDep, _: Editor) -> ModelListSchema:
+    """The names that the model's endpoint offers, asked for in the background: none before it first answered."""
+    return ModelListSchema(models=app.models.list_offered_models())
 
 
 @router.get("/{task_id}", summary="Show a research")

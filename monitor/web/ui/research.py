@@ -118,6 +118,7 @@ async def _render_list(
         is_open=is_open,
         is_served=await app.research.has_worker(),
         panel=_build_settings_panel(app),
+        offered=app.models.list_offered_models() if principal.is_editor else [],
         is_moving=any(row.status in _ACTIVE_STATUSES for row in rows),
         is_by_rule=not app.settings.llm.is_on,
         is_without_search=set(app.settings.search.backend_names) <= {"stub", "archive"},

@@ -342,6 +342,7 @@ MATRIX: dict[str, Entry] = {
     # researches over HTTP
     "GET /api/research": may(READER, 200),
     "POST /api/research": may(EDITOR, 422, scopes=("run",)),
+    "GET /api/research/models": may(EDITOR, 200),
     "GET /api/research/{task_id}": may(READER, 404),
     "PATCH /api/research/{task_id}": may(EDITOR, 404, sent={"visibility": "open"}),
     "PUT /api/research/{task_id}/plan": may(EDITOR, 422, scopes=("run",)),
