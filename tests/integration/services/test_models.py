@@ -97,14 +97,14 @@ async def test_the_models_of_an_endpoint_are_asked_for_behind_the_reader_s_back_
         service = ModelService(store=store, settings=settings, clock=watch, costs=costs)
         assert service.list_offered_models() == [], "nobody waits for the first answer"
         async with asyncio.timeout(30):
-            while not service.list_offered_models():
+            while not service.list_offered_models():  # noqa: ASYNC110 -- it tells nobody when it is done
                 await asyncio.sleep(0.01)
         assert service.list_offered_models() == ["large", "small"]
         assert len(site.asked) == 1
         watch.at += dt.timedelta(hours=2)
         assert service.list_offered_models() == ["large", "small"], "the last answer holds while it is asked again"
         async with asyncio.timeout(30):
-            while len(site.asked) < 2:
+            while len(site.asked) < 2:  # noqa: ASYNC110 -- as above
                 await asyncio.sleep(0.01)
         settings.llm = LlmSettings(enabled=False)
         assert service.list_offered_models() == []
