@@ -11,8 +11,9 @@ from monitor.db.tables.research import ResearchStatus
 from monitor.exports.document import Block, Document, Facts, Figure, Heading, Listing, Paragraph, Span, Table
 from monitor.i18n.catalogue import get_word, get_words
 from monitor.research.appendix import APPENDIX_WORDS, draw_blueprint, translate_relationship_type
+from monitor.research.editions import EditionNews
 from monitor.research.findings import NoteBasis
-from monitor.research.shapes import ModelBlueprint, ReportScore, ReportSource, ResearchReport
+from monitor.research.shapes import JudgedStatement, ModelBlueprint, ReportScore, ReportSource, ResearchReport
 from monitor.research.sheet import normalize_letters
 
 SECTION_BY_RULE = "research.section_by_rule"
@@ -59,11 +60,13 @@ def build_report_document(
     language: str,
     citation_url: CitationUrl,
     written_at: dt.datetime | None = None,
+    news: EditionNews | None = None,
     questions: Sequence[ReportQuestion] = (),
 ) -> Document:
     """Lay out the report with its score, the graph of its model, what was asked about it, and its sources.
 
-    Each [n] leads to its passage. The sources of answers are numbered on from those of the report.
+    What is new against the edition before it comes first. Each [n] leads to its passage. The sources of answers are
+    numbered on from those of the report.
     """
     words = get_words(language, _WORDS)
     lines = report.markdown.splitlines()
@@ -73,6 +76,7 @@ def build_report_document(
     citations = _number_sources(report, bases, citation_url)
     blocks: list[Block] = list(_build_gap_blocks(report, language))
     blocks.extend([Facts(facts=facts)] if (facts := _list_score_facts(score, words)) else [])
+    blocks = [*build_news_blocks(news, report, _build_link(citations), language), *blocks] if news else blocks
     blocks.extend(parse_report_blocks("\n".join(body_lines), _build_link(citations)))
     conversation = _build_conversation(questions, citations, language) if questions else []
     colophon = [Span(text=words["colophon"])]
@@ -111,6 +115,31 @@ def find_gaps(report: ResearchReport, language: str) -> ReportGaps | None:
     heading = words["heading"].format(count=len(metadata.unanswered), planned=metadata.planned)
     points = [words["point"].format(title=gap.title, reason=words[gap.reason]) for gap in metadata.unanswered]
     return ReportGaps(heading, points)
+
+
+def build_news_blocks(
+    news: EditionNews, report: ResearchReport, link: Callable[[int], str | None], language: str
+) -> list[Block]:
+    """Return what is new in an edition: its statements with their citations, then the pages that they are from."""
+    words, day = get_words(language, _WORDS), f"{news.since:%Y-%m-%d}"
+    if not news.statements and not news.sources:
+        return [Paragraph(spans=[Span(text=words["no_news"].format(day=day))], tone="accent")]
+    blocks: list[Block] = [Heading(text=words["news"].format(day=day))]
+    if news.statements:
+        points = [_parse_spans(_cite(statement), link) for statement in news.statements]
+        blocks.append(Listing(points=points, is_running=True))
+    if news.sources:
+        numbers = {source.note_index: number for number, source in enumerate(report.sources, start=1)}
+        pages = [
+            _parse_spans(f"{source.title or source.url} [{numbers[source.note_index]}]", link)
+            for source in news.sources
+        ]
+        blocks += [Heading(text=words["new_sources"], level=3), Listing(points=pages, is_running=True)]
+    return blocks
+
+
+def _cite(statement: JudgedStatement) -> str:
+    return f"{statement.text}{''.join(f'[{number}]' for number in statement.sources)}"
 
 
 def _build_gap_blocks(report: ResearchReport, language: str) -> Iterator[Block]:
