@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from monitor.bootstrap import App
     from monitor.db.tables.research import ResearchEvent
+    from monitor.exports.registry import Content
     from monitor.services.audit import Actor
     from monitor.services.research.service import ResearchService
     from monitor.services.research.views import ResearchView
@@ -174,7 +175,7 @@ class _ResearchCommand:
 async def _render_report(app: "App", view: "ResearchView", form: str, by: "Actor") -> bytes:
     document = await app.research.build_document(view.task_id, by=by)
     asked = [entry.to_json() for entry in await app.research.list_follow_ups(view.task_id, by=by)]
-    content = {"document": lambda: document, "data": lambda: view.to_json() | {"questions": asked}}
+    content: Content = {"document": lambda: document, "data": lambda: view.to_json() | {"questions": asked}}
     return await app.exports.export(content, form)
 
 

@@ -275,9 +275,8 @@ class ResearchReader(AuditedService):
         research = await self.load_readable(task_id, by=by)
         first = research.edition_of or research.id
         schedule = await self.store.research.get_schedule(first)
-        rows = [
-            row for row in await self.store.research.list_editions(first) if by.may_read(row.visibility, row.asked_by)
-        ]
+        series = await self.store.research.list_editions(first)
+        rows = [row for row in series if by.may_read(row.visibility, row.asked_by)]
         default, now = self.dependency_factory.settings.timezone, self.clock.now()
         return EditionsView(
             first=first,

@@ -259,9 +259,7 @@ async def schedule(app: AppDep, renderer: Renderer, request: Request, principal:
     except (UsageError, Conflict) as error:
         context = await _load_context(app, renderer, principal, task_id) | {"schedule_trouble": error.message}
         return renderer.render("research/show.html", status=400, **context)
-    return renderer.redirect(
-        f"/research/{task_id}#editions", notice="research_scheduled" if chosen else "research_unscheduled"
-    )
+    return renderer.redirect(f"/research/{task_id}", notice="saved")
 
 
 @router.post("/{task_id}/share")

@@ -355,7 +355,7 @@ ACTS: dict[str, tuple[AuditAction, Role, Act]] = {
     "cancel a research": (AuditAction.RESEARCH_CANCEL, Role.EDITOR, lambda w, by: w.app.research.cancel("r-1", by=by)),
     "put a research on a schedule": (
         AuditAction.RESEARCH_SCHEDULE,
-        "r-4",
+        Role.EDITOR,
         lambda w, by: w.app.research.schedule("r-4", "off", by=by),
     ),
     "share a research": (
