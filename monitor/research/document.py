@@ -15,6 +15,7 @@ from monitor.research.editions import EditionNews
 from monitor.research.findings import NoteBasis
 from monitor.research.shapes import JudgedStatement, ModelBlueprint, ReportScore, ReportSource, ResearchReport
 from monitor.research.sheet import normalize_letters
+from monitor.vocabulary import Verdict
 
 SECTION_BY_RULE = "research.section_by_rule"
 _WORDS = "report_document"
@@ -126,7 +127,7 @@ def build_news_blocks(
         return [Paragraph(spans=[Span(text=words["no_news"].format(day=day))], tone="accent")]
     blocks: list[Block] = [Heading(text=words["news"].format(day=day))]
     if news.statements:
-        points = [_parse_spans(_cite(statement), link) for statement in news.statements]
+        points = [_parse_spans(_cite(statement, language), link) for statement in news.statements]
         blocks.append(Listing(points=points, is_running=True))
     if news.sources:
         numbers = {source.note_index: number for number, source in enumerate(report.sources, start=1)}
@@ -138,8 +139,9 @@ def build_news_blocks(
     return blocks
 
 
-def _cite(statement: JudgedStatement) -> str:
-    return f"{statement.text}{''.join(f'[{number}]' for number in statement.sources)}"
+def _cite(statement: JudgedStatement, language: str) -> str:
+    mark = get_word(language, "report", "unchecked") if statement.verdict is Verdict.UNCHECKED else ""
+    return f"{statement.text}{mark}{''.join(f'[{number}]' for number in statement.sources)}"
 
 
 def _build_gap_blocks(report: ResearchReport, language: str) -> Iterator[Block]:
