@@ -14,7 +14,7 @@ from monitor.research.appendix import APPENDIX_WORDS, draw_blueprint, translate_
 from monitor.research.editions import EditionNews
 from monitor.research.findings import NoteBasis
 from monitor.research.shapes import JudgedStatement, ModelBlueprint, ReportScore, ReportSource, ResearchReport
-from monitor.research.sheet import normalize_letters
+from monitor.research.sheet import append_mark, normalize_letters
 from monitor.vocabulary import Verdict
 
 SECTION_BY_RULE = "research.section_by_rule"
@@ -141,7 +141,7 @@ def build_news_blocks(
 
 def _cite(statement: JudgedStatement, language: str) -> str:
     mark = get_word(language, "report", "unchecked") if statement.verdict is Verdict.UNCHECKED else ""
-    return f"{statement.text}{mark}{''.join(f'[{number}]' for number in statement.sources)}"
+    return append_mark(append_citations(statement.text, statement.sources), mark)
 
 
 def _build_gap_blocks(report: ResearchReport, language: str) -> Iterator[Block]:
