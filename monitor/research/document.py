@@ -15,6 +15,7 @@ from monitor.research.editions import EditionNews
 from monitor.research.findings import NoteBasis
 from monitor.research.shapes import JudgedStatement, ModelBlueprint, ReportScore, ReportSource, ResearchReport
 from monitor.research.sheet import append_mark, normalize_letters
+from monitor.verify.citations import append_citations
 from monitor.vocabulary import Verdict
 
 SECTION_BY_RULE = "research.section_by_rule"

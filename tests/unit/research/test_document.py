@@ -262,10 +262,7 @@ def test_an_edition_says_first_what_the_one_before_did_not() -> None:
         ).decode()
 
     text = lay_out(later, news)
-    assert (
-        text.index("自 2026-07-06 一期以来的新内容")
-        < text.index("装机1.3亿千瓦。（未核实）[\\[1\\]]")
-        < text.index("## 现状")
-    )
+    said = "装机1.3亿千瓦[\\[1\\]](<https://a.example/2>)（未核实）。"
+    assert text.index("自 2026-07-06 一期以来的新内容") < text.index(said) < text.index("## 现状")
     same = compare_editions(later, later, task_id="r-2", since=since)
     assert "自 2026-07-06 一期以来没有新内容。" in lay_out(later, same)
