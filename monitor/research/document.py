@@ -123,7 +123,7 @@ def build_news_blocks(
     news: EditionNews, report: ResearchReport, link: Callable[[int], str | None], language: str
 ) -> list[Block]:
     """Return what is new in an edition: its statements with their citations, then the pages that they are from."""
-    words, day = get_words(language, _WORDS), f"{news.since:%Y-%m-%d}"
+    words, day = get_words(language, _WORDS), news.since.isoformat()
     if not news.statements and not news.sources:
         return [Paragraph(spans=[Span(text=words["no_news"].format(day=day))], tone="accent")]
     blocks: list[Block] = [Heading(text=words["news"].format(day=day))]

@@ -10,20 +10,18 @@ from monitor.urls import url_key
 
 
 class EditionNews(CamelCaseSchema):
-    """The statements and pages of a report that an earlier edition, written at `since`, did not have.
+    """The statements and pages of a report that an earlier edition, done on the day `since`, did not have.
 
     The sources of a statement are numbers of the report. Assessment is not compared: it brings no new fact.
     """
 
     task_id: str
-    since: dt.datetime
+    since: dt.date
     statements: list[JudgedStatement] = Field(default_factory=list)
     sources: list[ReportSource] = Field(default_factory=list)
 
 
-def compare_editions(
-    report: ResearchReport, earlier: ResearchReport, *, task_id: str, since: dt.datetime
-) -> EditionNews:
+def compare_editions(report: ResearchReport, earlier: ResearchReport, *, task_id: str, since: dt.date) -> EditionNews:
     """Return what is new in a report; a sentence that differs only in spaces and punctuation is the same one."""
     said = {normalize_letters(statement.text) for statement in earlier.metadata.statements}
     read = {url_key(source.url) for source in earlier.sources}

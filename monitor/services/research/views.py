@@ -4,6 +4,7 @@ import datetime as dt
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from pydantic import Field
 
@@ -299,7 +300,9 @@ class ResearchReader(AuditedService):
             output = await self.store.research.load_output(row.id, StepType.REPORTING)
             if output is not None:
                 earlier = ResearchReport.model_validate(output["result"])
-                return compare_editions(report, earlier, task_id=row.id, since=row.ended_at or row.created_at)
+                zone = ZoneInfo(self.dependency_factory.settings.timezone)
+                since = (row.ended_at or row.created_at).astimezone(zone).date()
+                return compare_editions(report, earlier, task_id=row.id, since=since)
         return None
 
     def _build_question(self, research: Research) -> ReportQuestion:

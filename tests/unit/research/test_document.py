@@ -238,7 +238,7 @@ def test_an_edition_says_first_what_the_one_before_did_not() -> None:
             metadata=ReportMetadata(statements=[*statements, opinion]),
         )
 
-    since = dt.datetime(2026, 7, 6, 8, tzinfo=dt.UTC)
+    since = dt.date(2026, 7, 6)
     earlier = report("装机1.2亿千瓦。", "试点扩大。", url="https://a.example/1")
     later = report("装机 1.2 亿千瓦。", "装机1.3亿千瓦。", url="https://a.example/2")
     news = compare_editions(later, earlier, task_id="r-1", since=since)
