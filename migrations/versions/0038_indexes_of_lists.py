@@ -6,7 +6,7 @@ Revision 0038.
 from alembic import op
 
 revision = "0038"
-down_revision = "0035"
+down_revision = "0036"
 branch_labels = None
 depends_on = None
 

@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 
     from monitor.bootstrap import App
     from monitor.db.tables.research import ResearchEvent
+    from monitor.exports.registry import Content
     from monitor.services.audit import Actor
+    from monitor.services.research.editions import EditionsView
     from monitor.services.research.service import ResearchService
     from monitor.services.research.views import ResearchView
 
@@ -53,9 +55,21 @@ def research(
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="Write the report there; its ending names the format.")
     ] = None,
+    repeat: Annotated[
+        str | None, typer.Option("--repeat", metavar="TASK_ID", help="Have this one done again by the schedule.")
+    ] = None,
+    schedule: Annotated[
+        str | None,
+        typer.Option("--schedule", metavar="WHEN", help="For --repeat: `monday 08:00`, `daily 06:30`, cron, or `off`."),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     terminal = get_terminal()
+    if repeat is not None or schedule is not None:
+        if repeat is None or schedule is None or any((query, resume, about, events, out)):
+            raise UsageError("research.repeat_alone")
+        _repeat(terminal, repeat, schedule, as_json=as_json)
+        return
     if (query is None) == (resume is None):
         raise UsageError("research.query_or_resume")
     if about is not None and resume is not None:
@@ -82,6 +96,21 @@ def research(
         raise typer.Exit(EXIT_INTERRUPTED)
     if view.status in (ResearchStatus.FAILED, ResearchStatus.CANCELLED):
         raise typer.Exit(1)
+
+
+def _repeat(terminal: Terminal, task_id: str, schedule: str, *, as_json: bool) -> None:
+    async def act(app: "App", by: "Actor") -> "EditionsView":
+        await app.research.schedule(task_id, schedule, by=by)
+        return await app.research.list_editions(task_id, by=by)
+
+    series = terminal.act(act)
+    if as_json:
+        terminal.write_json(series.to_json())
+    elif series.next_at is None:
+        terminal.notify("research.not_repeated", research=series.first)
+    else:
+        next_at = f"{series.next_at:%Y-%m-%d %H:%M} UTC"
+        terminal.notify("research.repeated", research=series.first, schedule=series.schedule_text, next_at=next_at)
 
 
 def _print_result(
@@ -173,7 +202,9 @@ class _ResearchCommand:
 
 async def _render_report(app: "App", view: "ResearchView", form: str, by: "Actor") -> bytes:
     document = await app.research.build_document(view.task_id, by=by)
-    return await app.exports.export({"document": lambda: document, "data": view.to_json}, form)
+    asked = [entry.to_json() for entry in await app.research.list_follow_ups(view.task_id, by=by)]
+    content: Content = {"document": lambda: document, "data": lambda: view.to_json() | {"questions": asked}}
+    return await app.exports.export(content, form)
 
 
 def _get_format(out: Path) -> str:

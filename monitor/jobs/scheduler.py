@@ -18,12 +18,13 @@ from monitor.config.targets import TargetSettings
 from monitor.db.database import Store
 from monitor.db.tables.collection import Run, Source
 from monitor.db.tables.delivery import AlarmView, Delivery, DeliveryKind, DeliveryPlan, DeliveryStatus
-from monitor.db.tables.research import Schedule
+from monitor.db.tables.research import ResearchSchedule, Schedule
 from monitor.errors import DatabaseError, UsageError
 from monitor.i18n.message import Message
 from monitor.jobs.presence import HeartbeatRegistry, LeaseHolder, repeat
 from monitor.logs import get_logger
 from monitor.services.alerts import AlertService
+from monitor.services.research.editions import build_edition
 from monitor.services.schedules import NextFireTime, build_next_fire_time, get_timezone
 from monitor.services.sources.service import find_rest_end
 from monitor.vocabulary import RunStatus
@@ -125,13 +126,13 @@ def find_due_times(
 _BRIEFING_OPTIONS = ScheduleOptions(dt.timedelta.max)  # a late briefing is better than none
 
 _log = logging.getLogger(__name__)
-SubjectT = TypeVar("SubjectT", Source, TargetSettings)
-PlanT = TypeVar("PlanT", Schedule, DeliveryPlan)
+SubjectT = TypeVar("SubjectT", Source, TargetSettings, ResearchSchedule)
+PlanT = TypeVar("PlanT", Schedule, DeliveryPlan, ResearchSchedule)
 
 
 @dataclass
 class _Scheduled(Generic[SubjectT, PlanT]):
-    """A source or a delivery target, with how far its planned times were dealt with."""
+    """A source, a delivery target or a research, with how far its planned times were dealt with."""
 
     subject: SubjectT
     plan: PlanT
@@ -207,6 +208,51 @@ class DeliveryPlanner:
         return target.timezone or self._settings.timezone
 
 
+class EditionPlanner:
+    """Begins editions of researches when they are due; the scheduler that has the lease calls it."""
+
+    def __init__(self, *, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+        self._entries: list[_Scheduled[ResearchSchedule, ResearchSchedule]] = []
+
+    async def refresh(self) -> None:
+        """Take note of schedules that are new, changed or gone."""
+        now = self._clock.now()
+        entries = []
+        for schedule in await self._store.research.list_schedules():
+            if schedule.dealt_until > now:
+                _log.warning("%s: the clock was set back to %s; its schedule goes on.", schedule.task_id, now)
+                await self._store.research.rewind_schedule(schedule, to=now)
+                schedule.dealt_until = now
+            try:
+                fires = build_next_fire_time(schedule.cron, schedule.timezone)
+            except UsageError as error:
+                _log.warning("%s: %s", schedule.task_id, error)
+                continue
+            entries.append(_Scheduled(schedule, schedule, fires, fires(schedule.dealt_until)))
+        self._entries = entries
+
+    async def begin_due(self) -> None:
+        """Begin what is due; one edition covers several planned times that nobody was there for."""
+        now = self._clock.now()
+        for entry in self._entries:
+            if entry.is_due(now):
+                due = entry.find_due_times(_BRIEFING_OPTIONS, 0, now)
+                if due.until is not None:
+                    await self._begin(entry.subject, due.until, now)
+                entry.settle(due)
+
+    async def _begin(self, schedule: ResearchSchedule, planned_at: dt.datetime, now: dt.datetime) -> None:
+        first = await self._store.research.get(schedule.task_id)
+        if first is None:
+            return
+        _, paragraphs = await self._store.research.load_notebook(first.id)
+        edition, plan = build_edition(first, paragraphs, planned_at=planned_at, now=now)
+        if await self._store.research.advance_schedule(schedule, until=planned_at, edition=edition, paragraphs=plan):
+            _log.info("The edition %s is queued.", edition.id)
+
+
 _TICK_INTERVAL_S = 1.0
 _TICKS_PER_REFRESH = 5  # then the lease is renewed, the list of sources read again, and alerts are released
 _TICKS_PER_REMINDER = 60
@@ -227,6 +273,7 @@ class Scheduler:
         blackout = Blackout.parse(work.blackout, settings.timezone) if work.blackout else None
         self._options = ScheduleOptions(dt.timedelta(seconds=work.misfire_grace_s), work.jitter_s, blackout)
         self._deliveries = DeliveryPlanner(store=store, settings=settings, clock=clock)
+        self._editions = EditionPlanner(store=store, clock=clock)
         self._alerts = AlertService(store=store, settings=settings, clock=clock)
         self._entries: dict[int, _Scheduled[Source, Schedule]] = {}
         self._ticks = 0
@@ -285,6 +332,7 @@ class Scheduler:
             await self._store.schedules.delete(gone)
         self._entries = entries
         await self._deliveries.refresh()
+        await self._editions.refresh()
 
     async def create_due_runs(self) -> None:
         now = self._clock.now()
@@ -295,6 +343,7 @@ class Scheduler:
                     await self._store_due_runs(entry.subject, due, due.until)
                 entry.settle(due)
         await self._deliveries.plan_due()  # after the sources, so that a briefing knows of the runs that it waits for
+        await self._editions.begin_due()
 
     def _build_entry(self, source: Source, schedule: Schedule) -> _Scheduled[Source, Schedule]:
         old = self._entries.get(schedule.source_id)

@@ -1,6 +1,7 @@
 """The client of a model server: any endpoint that speaks the chat-completions protocol."""
 
 import asyncio
+import json
 import os
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -23,7 +24,7 @@ from monitor.i18n.message import Message
 from monitor.llm.chat import Completion, CompletionRequest
 from monitor.llm.dialect import Attempt, Call, Dialect, EndpointFacts
 from monitor.llm.embeddings import EmbeddingAnswer, parse_embeddings
-from monitor.llm.limits import ask_context, read_pause
+from monitor.llm.limits import ask_context, read_model_names, read_pause
 from monitor.llm.providers.registry import find_provider, get_provider, recognise_answer
 from monitor.llm.refusals import is_account_empty, read_refusal, read_wait
 from monitor.llm.run_model import Budget, NoteDowngrade, RunModel, ServerRequest
@@ -259,6 +260,15 @@ class ModelClient:
     def list_models(self) -> list[str]:
         """Return the models of all phases."""
         return sorted({self._settings.model, *self._settings.models.values()})
+
+    async def fetch_offered_models(self) -> list[str]:
+        """Return the names of the models that the endpoint offers; none where it does not say."""
+        client = self._client.with_options(max_retries=0, timeout=_CHECK_TIMEOUT_S)
+        try:
+            answer = await client.models.with_raw_response.list()
+            return read_model_names(json.loads(bytes(answer.content)))
+        except (openai.OpenAIError, FetchError, ValueError, RecursionError):
+            return []
 
     async def _open_dialect(self, model: str) -> Dialect:
         """Return how a model is asked, with what earlier processes learned of it."""

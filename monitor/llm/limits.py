@@ -1,4 +1,4 @@
-"""What a server says of its own limits: the length of its context, and how long to wait for the next request."""
+"""What a server says of itself: its models, the length of their context, how long to wait for the next request."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -10,6 +10,7 @@ import httpx
 from monitor.fetch.result import FetchError
 
 _TIMEOUT_S = 5.0
+_MAX_NAMES, _MAX_NAME_CHARS = 500, 200
 _SHOW_PATH, _LOADED_PATH = "/api/show", "/api/ps"
 _SIZES = ("max_model_len", "context_length", "context_window", "max_input_tokens", "n_ctx", "max_context_length")
 _NAMES = ("id", "name", "model", "model_name")
@@ -42,6 +43,13 @@ async def ask_context(client: httpx.AsyncClient, address: str, path: str, model:
         return ContextSize(loaded or _OLLAMA_DEFAULT_TOKENS, is_certain=loaded is not None)
     answer = await _fetch(client, address, path)
     return ContextSize(_find_size(answer, model), is_certain=answer is not _UNREACHED)
+
+
+def read_model_names(answer: Any) -> list[str]:
+    """Return the names that an answer of `/models` lists, each once, in alphabetical order; none of any other."""
+    named = ((entry.get("id") or entry.get("name") or entry.get("model")) for entry in _iter_entries(answer))
+    names = {name.strip() for name in named if isinstance(name, str) and len(name) <= _MAX_NAME_CHARS}
+    return sorted(filter(None, names), key=str.casefold)[:_MAX_NAMES]
 
 
 def read_pause(headers: Mapping[str, str], remaining_header: str | None) -> float:

@@ -7,12 +7,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from monitor.db.tables.research import ResearchStatus
 from monitor.exports.document import Block, Document, Facts, Figure, Heading, Listing, Paragraph, Span, Table
 from monitor.i18n.catalogue import get_word, get_words
 from monitor.research.appendix import APPENDIX_WORDS, draw_blueprint, translate_relationship_type
+from monitor.research.editions import EditionNews
 from monitor.research.findings import NoteBasis
-from monitor.research.shapes import ModelBlueprint, ReportScore, ResearchReport
-from monitor.research.sheet import normalize_letters
+from monitor.research.shapes import JudgedStatement, ModelBlueprint, ReportScore, ReportSource, ResearchReport
+from monitor.research.sheet import append_mark, normalize_letters
+from monitor.verify.citations import append_citations
+from monitor.vocabulary import Verdict
 
 SECTION_BY_RULE = "research.section_by_rule"
 _WORDS = "report_document"
@@ -21,6 +25,31 @@ _CITATIONS_AT_END = re.compile(r"((?:\[\d{1,4}\])+)\s*$")
 _TABLE_RULE = re.compile(r"\|(?: --- \|)+")
 CitationUrl = Callable[[int], str | None]
 """Returns where the passage of a note is shown, by the note's place from 0; None: at the source itself."""
+
+
+@dataclass(frozen=True)
+class ReportQuestion:
+    """A question about a report with its answer, whose [n] count its own sources; without one, `status` says why."""
+
+    query: str
+    status: ResearchStatus
+    answer: ResearchReport | None
+    bases: Sequence[NoteBasis]
+    citation_url: CitationUrl
+
+
+@dataclass(frozen=True)
+class _Citation:
+    """A source under its number in the document; `passage` is where its quote is shown."""
+
+    number: int
+    source: ReportSource
+    basis: NoteBasis
+    passage: str | None
+
+    @property
+    def link(self) -> str:
+        return self.passage or self.source.url
 
 
 def build_report_document(
@@ -33,19 +62,25 @@ def build_report_document(
     language: str,
     citation_url: CitationUrl,
     written_at: dt.datetime | None = None,
+    news: EditionNews | None = None,
+    questions: Sequence[ReportQuestion] = (),
 ) -> Document:
-    """Lay out the report with its score, the graph of its model and its sources; each [n] leads to its passage."""
+    """Lay out the report with its score, the graph of its model, what was asked about it, and its sources.
+
+    What is new against the edition before it comes first. Each [n] leads to its passage. The sources of answers are
+    numbered on from those of the report.
+    """
     words = get_words(language, _WORDS)
     lines = report.markdown.splitlines()
     title = lines[0].removeprefix("# ") if lines else query
     heading = f"## {get_word(language, APPENDIX_WORDS, 'sources')}"
     body_lines = lines[1 : lines.index(heading)] if heading in lines else lines[1:]
-    links = [citation_url(source.note_index) or source.url for source in report.sources]
+    citations = _number_sources(report, bases, citation_url)
     blocks: list[Block] = list(_build_gap_blocks(report, language))
     blocks.extend([Facts(facts=facts)] if (facts := _list_score_facts(score, words)) else [])
-    blocks.extend(
-        parse_report_blocks("\n".join(body_lines), lambda number: links[number - 1] if number <= len(links) else None)
-    )
+    blocks = [*build_news_blocks(news, report, _build_link(citations), language), *blocks] if news else blocks
+    blocks.extend(parse_report_blocks("\n".join(body_lines), _build_link(citations)))
+    conversation = _build_conversation(questions, citations, language) if questions else []
     colophon = [Span(text=words["colophon"])]
     if written_at is not None:
         colophon.append(Span(text=words["written"].format(at=f"{written_at:%Y-%m-%d %H:%M} UTC")))
@@ -56,7 +91,8 @@ def build_report_document(
         subtitle="" if normalize_letters(title) == normalize_letters(query) else words["question"].format(query=query),
         blocks=[
             *_insert_figure(blocks, blueprint, language),
-            *_build_source_blocks(report, bases, language, citation_url),
+            *conversation,
+            *_build_source_blocks(citations, language),
         ],
         colophon=colophon,
         contents=words["contents"],
@@ -81,6 +117,32 @@ def find_gaps(report: ResearchReport, language: str) -> ReportGaps | None:
     heading = words["heading"].format(count=len(metadata.unanswered), planned=metadata.planned)
     points = [words["point"].format(title=gap.title, reason=words[gap.reason]) for gap in metadata.unanswered]
     return ReportGaps(heading, points)
+
+
+def build_news_blocks(
+    news: EditionNews, report: ResearchReport, link: Callable[[int], str | None], language: str
+) -> list[Block]:
+    """Return what is new in an edition: its statements with their citations, then the pages that they are from."""
+    words, day = get_words(language, _WORDS), news.since.isoformat()
+    if not news.statements and not news.sources:
+        return [Paragraph(spans=[Span(text=words["no_news"].format(day=day))], tone="accent")]
+    blocks: list[Block] = [Heading(text=words["news"].format(day=day))]
+    if news.statements:
+        points = [_parse_spans(_cite(statement, language), link) for statement in news.statements]
+        blocks.append(Listing(points=points, is_running=True))
+    if news.sources:
+        numbers = {source.note_index: number for number, source in enumerate(report.sources, start=1)}
+        pages = [
+            _parse_spans(f"{source.title or source.url} [{numbers[source.note_index]}]", link)
+            for source in news.sources
+        ]
+        blocks += [Heading(text=words["new_sources"], level=3), Listing(points=pages, is_running=True)]
+    return blocks
+
+
+def _cite(statement: JudgedStatement, language: str) -> str:
+    mark = get_word(language, "report", "unchecked") if statement.verdict is Verdict.UNCHECKED else ""
+    return append_mark(append_citations(statement.text, statement.sources), mark)
 
 
 def _build_gap_blocks(report: ResearchReport, language: str) -> Iterator[Block]:
@@ -196,27 +258,68 @@ def _insert_figure(blocks: Sequence[Block], blueprint: ModelBlueprint | None, la
             yield Figure(svg=svg, caption=words["caption"], table=table)
 
 
-def _build_source_blocks(
-    report: ResearchReport, bases: Sequence[NoteBasis], language: str, citation_url: CitationUrl
-) -> Iterator[Block]:
+def _number_sources(
+    report: ResearchReport, bases: Sequence[NoteBasis], citation_url: CitationUrl, *, after: int = 0
+) -> list[_Citation]:
+    return [
+        _Citation(number, source, bases[source.note_index], citation_url(source.note_index))
+        for number, source in enumerate(report.sources, start=after + 1)
+    ]
+
+
+def _build_link(citations: Sequence[_Citation]) -> Callable[[int], str | None]:
+    links = {citation.number: citation.link for citation in citations}
+    return links.get
+
+
+def _build_conversation(questions: Sequence[ReportQuestion], citations: list[_Citation], language: str) -> list[Block]:
+    """Return the questions with their answers; their sources are numbered on, and added to `citations`."""
+    words = get_words(language, _WORDS)
+    blocks: list[Block] = [Heading(text=words["questions"])]
+    for question in questions:
+        blocks.append(Heading(text=question.query, level=3))
+        if question.answer is None:
+            status = get_word(language, "research_status", question.status)
+            blocks.append(Paragraph(spans=[Span(text=words["no_answer"].format(status=status))], tone="warning"))
+            continue
+        shift = len(citations)
+        own = _number_sources(question.answer, question.bases, question.citation_url, after=shift)
+        blocks.extend(parse_report_blocks(_shift_citations(question.answer, shift), _build_link(own)))
+        citations.extend(own)
+    return blocks
+
+
+def _shift_citations(answer: ResearchReport, shift: int) -> str:
+    """Return the answer's text with the numbers of its sources raised; another number in brackets stays."""
+
+    def raise_number(cited: re.Match[str]) -> str:
+        number = int(cited[1])
+        return f"[{number + shift}]" if 0 < number <= len(answer.sources) else cited[0]
+
+    return _CITATION.sub(raise_number, answer.markdown)
+
+
+def _build_source_blocks(citations: Sequence[_Citation], language: str) -> Iterator[Block]:
     """Yield the cited pages with the numbers of their sources: title, host, date, and links to their passages."""
-    numbers: dict[str, list[int]] = {}
-    for number, source in enumerate(report.sources, start=1):
-        numbers.setdefault(source.url, []).append(number)
-    points = []
-    for url, own in numbers.items():
-        source = report.sources[own[0] - 1]
-        basis = bases[source.note_index]
-        marks = "".join(f"[{number}]" for number in own)
-        point = [Span(text=f"{marks} {source.title or basis.host}", url=url), Span(text=basis.host)]
-        if basis.published_on is not None:
-            point.append(Span(text=basis.published_on.isoformat()))
-        passages = {number: citation_url(report.sources[number - 1].note_index) for number in own}
-        shown = [Span(text=f"[{number}]", url=there) for number, there in passages.items() if there]
-        if shown:
-            shown[0] = shown[0].model_copy(update={"text": f"{get_word(language, _WORDS, 'passage')} {shown[0].text}"})
-        point.extend(shown)
-        points.append(point)
+    pages: dict[str, list[_Citation]] = {}
+    for citation in citations:
+        pages.setdefault(citation.source.url, []).append(citation)
+    points = [_build_source_point(page, language) for page in pages.values()]
     if points:
         yield Heading(text=get_word(language, APPENDIX_WORDS, "sources"))
         yield Listing(points=points)
+
+
+def _build_source_point(page: Sequence[_Citation], language: str) -> list[Span]:
+    first = page[0]
+    marks = "".join(f"[{citation.number}]" for citation in page)
+    point = [
+        Span(text=f"{marks} {first.source.title or first.basis.host}", url=first.source.url),
+        Span(text=first.basis.host),
+    ]
+    if first.basis.published_on is not None:
+        point.append(Span(text=first.basis.published_on.isoformat()))
+    shown = [Span(text=f"[{citation.number}]", url=citation.passage) for citation in page if citation.passage]
+    if shown:
+        shown[0] = shown[0].model_copy(update={"text": f"{get_word(language, _WORDS, 'passage')} {shown[0].text}"})
+    return [*point, *shown]

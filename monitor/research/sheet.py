@@ -122,7 +122,7 @@ class ReportWriter:
             before, words = "- " if is_item else "", _BLOCK_MARKER.sub(_escape_block_marker, words)
         self._line = line
         await self.cite(numbers)
-        await self._emit(before + _append_mark(append_citations(words, self.list_source_numbers(numbers)), mark))
+        await self._emit(before + append_mark(append_citations(words, self.list_source_numbers(numbers)), mark))
         self._add_to_outline(text, numbers)
         return True
 
@@ -208,7 +208,7 @@ def normalize_letters(text: str) -> str:
     return "".join(char for char in text.casefold() if char.isalnum())
 
 
-def _append_mark(cited: str, mark: str) -> str:
+def append_mark(cited: str, mark: str) -> str:
     end = cited.rfind("]") + 1
     return cited[:end] + mark + cited[end:]
 

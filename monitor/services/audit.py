@@ -156,6 +156,7 @@ class AuditAction(StrEnum):
     RESEARCH_CANCEL = "research.cancel"
     RESEARCH_RESUME = "research.resume"
     RESEARCH_SHARE = "research.share"
+    RESEARCH_SCHEDULE = "research.schedule"
     RESEARCH_DELETE = "research.delete"
     RESEARCH_READ = "research.read"
     RESEARCH_EXPORT = "research.export"

@@ -1,14 +1,16 @@
 """The models of runs and researches: every call is booked under the one that made it."""
 
+import asyncio
 import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from monitor.clock import Clock
 from monitor.config.model import Settings
 from monitor.db.database import Store
-from monitor.errors import DatabaseError
+from monitor.errors import DatabaseError, MonitorError
 from monitor.extras import needs_extra
 from monitor.i18n.message import Message
 from monitor.logs import get_logger
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 _LESSONS_LAST = dt.timedelta(days=1)
 """After this time a refusal is tried again: servers are set up anew."""
+_OFFER_LASTS, _SILENCE_LASTS = dt.timedelta(hours=1), dt.timedelta(minutes=1)
 
 
 @dataclass
@@ -67,6 +70,18 @@ class StoredEndpoints:
             get_logger("models").warning("what was learned of a model cannot be kept", reason=str(error))
 
 
+@dataclass(frozen=True)
+class _Offer:
+    """The models that an endpoint offered to these settings."""
+
+    settings: object
+    at: dt.datetime
+    names: list[str]
+
+    def holds(self, settings: object, now: dt.datetime) -> bool:
+        return self.settings == settings and now - self.at < (_OFFER_LASTS if self.names else _SILENCE_LASTS)
+
+
 @dataclass(kw_only=True)
 class ModelService:
     """Gives each run a model with the settings of the moment; a run under way keeps the one that it began with."""
@@ -77,6 +92,8 @@ class ModelService:
     costs: CostService
     _clients: "list[ModelClient]" = field(default_factory=list, init=False)
     _current_settings: object = field(default=None, init=False)
+    _offer: _Offer | None = field(default=None, init=False)
+    _asking: asyncio.Task[None] | None = field(default=None, init=False)
 
     def get_client(self) -> "ModelClient | None":
         """Return the client, or None where the model is off.
@@ -97,7 +114,35 @@ class ModelService:
             self._current_settings = (llm, network)
         return self._clients[-1]
 
+    def list_offered_models(self) -> list[str]:
+        """Return the names of the models that the endpoint offers, as far as they are known.
+
+        The endpoint is asked in the background, once an hour: nobody who reads a page waits for it. There are none
+        before its first answer, and where it lists none or the model is off.
+        """
+        if not self.settings.llm.is_on:
+            return []
+        settings, now = (self.settings.llm, self.settings.network), self.clock.now()
+        is_fresh = self._offer is not None and self._offer.holds(settings, now)
+        if not is_fresh and (self._asking is None or self._asking.done()):
+            self._asking = asyncio.create_task(self._ask_for_models(settings))
+        return self._offer.names if self._offer is not None and self._offer.settings == settings else []
+
+    async def _ask_for_models(self, settings: object) -> None:
+        names: list[str] = []
+        try:
+            with needs_extra("models"):
+                await asyncio.to_thread(import_module, "monitor.llm.client")
+            client = self.get_client()
+            names = await client.fetch_offered_models() if client is not None else []
+        except MonitorError as error:
+            get_logger("models").warning("the models of the endpoint are not known", reason=str(error))
+        self._offer = _Offer(settings, self.clock.now(), names)
+
     async def close(self) -> None:
+        if self._asking is not None:
+            self._asking.cancel()
+            await asyncio.wait({self._asking})
         for client in self._clients:
             await client.close()
 

@@ -11,7 +11,14 @@ from sqlmodel import col
 from monitor.db.queries.filters import match_words
 from monitor.db.queries.runs import EventStore
 from monitor.db.sessions import Queries, insert_if_new, sanitize_text, sanitize_value
-from monitor.db.tables.research import Research, ResearchEvent, ResearchParagraph, ResearchRemark, ResearchStatus
+from monitor.db.tables.research import (
+    Research,
+    ResearchEvent,
+    ResearchParagraph,
+    ResearchRemark,
+    ResearchSchedule,
+    ResearchStatus,
+)
 from monitor.i18n.message import Message
 from monitor.vocabulary import Visibility
 
@@ -33,6 +40,17 @@ class ResearchRow(NamedTuple):
     error: Message | None
     progress: float
     score: dict[str, Any] | None
+
+
+class EditionRow(NamedTuple):
+    """One of the researches that a schedule began, or the first of them."""
+
+    id: str
+    status: ResearchStatus
+    asked_by: str
+    visibility: Visibility
+    created_at: dt.datetime
+    ended_at: dt.datetime | None
 
 
 class OpenResearch(NamedTuple):
@@ -92,6 +110,43 @@ class ResearchStore(Queries):
         """The follow-up questions about a research, in the order in which they were asked."""
         mine = select(Research).where(col(Research.parent_id) == task_id)
         return await self._fetch_all(mine.order_by(col(Research.created_at), col(Research.id)))
+
+    async def list_editions(self, first: str) -> list[EditionRow]:
+        """The first research and those that its schedule began, newest first."""
+        columns = [getattr(Research, name) for name in EditionRow._fields]
+        mine = (col(Research.id) == first) | (col(Research.edition_of) == first)
+        order = (col(Research.created_at).desc(), col(Research.id).desc())
+        return await self._fetch_as(EditionRow, select(*columns).where(mine).order_by(*order))
+
+    async def list_schedules(self) -> list[ResearchSchedule]:
+        return await self._fetch_all(select(ResearchSchedule))
+
+    async def get_schedule(self, task_id: str) -> ResearchSchedule | None:
+        return await self._get(ResearchSchedule, task_id)
+
+    async def save_schedule(self, schedule: ResearchSchedule) -> None:
+        """Store a schedule; planned times before its `dealt_until` begin no edition."""
+        await self._upsert([schedule], key=["task_id"], update=["cron", "timezone", "dealt_until"])
+
+    async def delete_schedule(self, task_id: str) -> None:
+        await self._execute(delete(ResearchSchedule).where(col(ResearchSchedule.task_id) == task_id))
+
+    async def advance_schedule(
+        self, schedule: ResearchSchedule, *, until: dt.datetime, edition: Research, paragraphs: Sequence[Any]
+    ) -> bool:
+        """Store an edition and that the times up to `until` are dealt with; False where that is so, or it changed."""
+        async with self._lock(ResearchSchedule, schedule.task_id) as (session, stored):
+            if stored is None or stored.cron != schedule.cron or stored.dealt_until >= until:
+                return False
+            stored.dealt_until = until
+            if await insert_if_new(session, edition):
+                await _save_plan(session, edition.id, edition.state or {}, paragraphs)
+            return True
+
+    async def rewind_schedule(self, schedule: ResearchSchedule, *, to: dt.datetime) -> None:
+        """Let times after an instant come again, because the clock was ahead; an edition that was begun stays."""
+        mine = (col(ResearchSchedule.task_id) == schedule.task_id, col(ResearchSchedule.dealt_until) > to)
+        await self._execute(update(ResearchSchedule).where(*mine).values(dealt_until=to))
 
     async def claim(self, task_id: str, *, executor: str, at: dt.datetime) -> Research | None:
         """Start a research, or resume it after its process died; None where it has ended or waits for its plan."""

@@ -4,7 +4,7 @@ import datetime as dt
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import JSON, Column, Index, String, Text
+from sqlalchemy import JSON, Column, ForeignKey, Index, String, Text
 from sqlmodel import Field, SQLModel
 
 from monitor.db.tables.columns import enum_field, instant_field, message_field, owner_field
@@ -40,6 +40,7 @@ class Research(SQLModel, table=True):
     `attempt` counts how often it was queued. `outputs` holds the results of the finished steps by their type, `state`
     the plan with its title. `asked_by` is the person who asked, or the program where no person did. A
     follow-up question is a research too: `parent_id` is the one whose report it is about, which says who may read both.
+    `edition_of` is the first research of those that a schedule began.
     """
 
     # What lists are filtered and sorted by: SQLite would read all outputs on the way to the columns behind them.
@@ -48,6 +49,12 @@ class Research(SQLModel, table=True):
     id: str = Field(primary_key=True, max_length=64)
     parent_id: str | None = owner_field(
         "research.id", String(64), is_required=False, index=True, name="fk_research_parent"
+    )
+    edition_of: str | None = Field(
+        default=None,
+        sa_column=Column(
+            String(64), ForeignKey("research.id", ondelete="SET NULL", name="fk_research_edition"), index=True
+        ),
     )
     query: str = Field(sa_column=Column(Text, nullable=False))
     language: str = Field(max_length=8)
@@ -67,6 +74,17 @@ class Research(SQLModel, table=True):
     started_at: dt.datetime | None = instant_field()
     ended_at: dt.datetime | None = instant_field()
     error: Message | None = message_field()
+
+
+class ResearchSchedule(SQLModel, table=True):
+    """When a research is done again, and up to which instant its planned times were dealt with."""
+
+    __tablename__ = "research_schedule"
+
+    task_id: str = owner_field("research.id", String(64), is_key=True)
+    cron: str = Field(max_length=200)
+    timezone: str = Field(max_length=64)
+    dealt_until: dt.datetime = instant_field(is_required=True)
 
 
 class ResearchParagraph(SQLModel, table=True):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from monitor.db.queries.research import ResearchKey
-from monitor.db.tables.research import Research, ResearchEvent, ResearchRemark, ResearchStatus
+from monitor.db.tables.research import Research, ResearchEvent, ResearchRemark, ResearchSchedule, ResearchStatus
 from monitor.errors import Conflict, Forbidden, RunCancelled, UsageError, WorkFailed, to_message
 from monitor.i18n.message import Message
 from monitor.logs import bind_log_context, get_logger
@@ -21,6 +21,7 @@ from monitor.services.events import ResearchEventLog, build_final_event, follow_
 from monitor.services.research.dependencies import detect_language, dump_state, load_report_context
 from monitor.services.research.views import ResearchReader, ResearchSummary, ResearchView
 from monitor.services.runtime import CancellationWatcher, ServiceWatch, WorkerRegistry, has_worker
+from monitor.services.schedules import check_schedule, parse_written_schedule
 from monitor.steps import StepRunner
 from monitor.vocabulary import Role, Visibility
 
@@ -267,6 +268,32 @@ class ResearchService(ResearchReader):
             await self.store.research.set_visibility(research.id, visibility)
             change = {"before": research.visibility, "after": visibility}
             await self.record(by, AuditAction.RESEARCH_SHARE, research.id, **change)
+
+    async def schedule(self, task_id: str, schedule: str, *, by: Actor) -> None:
+        """Have one's own research done again by a schedule, in words or cron; an empty one or `off` stops that.
+
+        The first of the series has the schedule, whichever edition is named. An administrator may stop anybody's that
+        is open. `Conflict` before there is a plan, `UsageError` for a schedule that cannot be read.
+        """
+        cron, timezone = parse_written_schedule(schedule), self.dependency_factory.settings.timezone
+        may_stop = cron is None and by.has_role(Role.ADMIN)
+        research = await (self.load_readable(task_id, by=by) if may_stop else self._load_own(task_id, by))
+        if research.parent_id is not None:
+            raise Conflict("research.is_follow_up", research=task_id)
+        if research.edition_of is not None:
+            await self.schedule(research.edition_of, schedule, by=by)
+            return
+        async with self.store.transaction():
+            if cron is None:
+                await self.store.research.delete_schedule(research.id)
+            else:
+                check_schedule(cron, timezone)
+                if str(StepType.PLAN) not in research.outputs or research.status is ResearchStatus.AWAITING_PLAN:
+                    raise Conflict("research.no_plan", research=research.id)
+                await self.store.research.save_schedule(
+                    ResearchSchedule(task_id=research.id, cron=cron, timezone=timezone, dealt_until=self.clock.now())
+                )
+            await self.record(by, AuditAction.RESEARCH_SCHEDULE, research.id, schedule=cron or "")
 
     async def delete(self, task_id: str, *, by: Actor) -> ResearchStatus:
         """Delete one's own research that has ended, with its report, events, records and bundles; `Conflict` before.

@@ -1,9 +1,10 @@
 """A research as people and programs look at it."""
 
 import datetime as dt
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from pydantic import Field
 
@@ -15,7 +16,8 @@ from monitor.errors import Conflict, NotFound
 from monitor.exports.document import Document
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
-from monitor.research.document import build_report_document
+from monitor.research.document import CitationUrl, ReportQuestion, build_report_document
+from monitor.research.editions import EditionNews, compare_editions
 from monitor.research.findings import NoteBasis
 from monitor.research.gathering import merge_messages
 from monitor.research.shapes import (
@@ -35,6 +37,8 @@ from monitor.search.contract import MessageText
 from monitor.services.audit import COMMAND_LINE, Actor, AuditedService
 from monitor.services.evidence import SnapshotView
 from monitor.services.research.dependencies import ResearchDependencyFactory, StoreNotebook
+from monitor.services.research.editions import EditionsView, EditionView
+from monitor.services.schedules import describe_schedule, find_next_fire_time
 from monitor.vocabulary import FetchMode, Visibility
 
 
@@ -175,10 +179,6 @@ def _build_usage(usage: RunUsage) -> ResearchUsage:
     return ResearchUsage(**usage.model_dump(include=names), by_phase=by_phase)
 
 
-CitationUrl = Callable[[int], str | None]
-"""Where the reader of a report is led by a citation of the note at an index, from 0; None: to the source itself."""
-
-
 class NoteSnapshotView(SnapshotView):
     """The page behind a quote of a note; without a kept page, `record` is empty and the text is what was read."""
 
@@ -250,7 +250,10 @@ class ResearchReader(AuditedService):
         )
 
     async def build_document(self, task_id: str, *, by: Actor, citation_url: CitationUrl | None = None) -> Document:
-        """Return the report as a document; its citations lead to the kept pages. `Conflict` while there is none."""
+        """Return the report as a document, with what was asked about it; its citations lead to the kept pages.
+
+        `Conflict` while there is none.
+        """
         research = await self.load_readable(task_id, by=by)
         view = build_view(research, None, RunUsage())
         if view.report is None:
@@ -264,6 +267,48 @@ class ResearchReader(AuditedService):
             language=view.language,
             citation_url=citation_url or self._build_citation_url(research.id),
             written_at=view.ended_at,
+            news=await self.find_news(research),
+            questions=[self._build_question(row) for row in await self.store.research.list_follow_ups(research.id)],
+        )
+
+    async def list_editions(self, task_id: str, *, by: Actor) -> EditionsView:
+        """The schedule of a research, and the editions that it began and that the person may read."""
+        research = await self.load_readable(task_id, by=by)
+        first = research.edition_of or research.id
+        schedule = await self.store.research.get_schedule(first)
+        series = await self.store.research.list_editions(first)
+        rows = [row for row in series if by.may_read(row.visibility, row.asked_by)]
+        default, now = self.dependency_factory.settings.timezone, self.clock.now()
+        return EditionsView(
+            first=first,
+            schedule=schedule.cron if schedule else None,
+            schedule_text=describe_schedule(schedule.cron if schedule else None),
+            timezone=schedule.timezone if schedule else default,
+            next_at=find_next_fire_time(schedule.cron, schedule.timezone, now) if schedule else None,
+            editions=[EditionView(task_id=row.id, **row._asdict()) for row in rows],
+            news=await self.find_news(research),
+        )
+
+    async def find_news(self, research: Research) -> EditionNews | None:
+        """Return what a report says that the last one before it in its series did not; None where either is missing."""
+        report = _parse_result(ResearchReport, research.outputs, StepType.REPORTING)
+        if report is None or research.edition_of is None:
+            return None
+        for row in await self.store.research.list_editions(research.edition_of):
+            if (row.created_at, row.id) >= (research.created_at, research.id):
+                continue
+            output = await self.store.research.load_output(row.id, StepType.REPORTING)
+            if output is not None:
+                earlier = ResearchReport.model_validate(output["result"])
+                zone = ZoneInfo(self.dependency_factory.settings.timezone)
+                since = (row.ended_at or row.created_at).astimezone(zone).date()
+                return compare_editions(report, earlier, task_id=row.id, since=since)
+        return None
+
+    def _build_question(self, research: Research) -> ReportQuestion:
+        asked = build_follow_up_view(research)
+        return ReportQuestion(
+            asked.query, asked.status, asked.answer, asked.bases, self._build_citation_url(asked.task_id)
         )
 
     async def list(

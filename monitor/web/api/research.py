@@ -15,6 +15,7 @@ from monitor.db.tables.research import ResearchStatus
 from monitor.exports.registry import REPORT_FORMATS, ReportFormat
 from monitor.research.shapes import CamelCaseSchema, PlanParagraph, ResearchOptions, SamplingOptions, SearchConfig
 from monitor.services.audit import AuditAction
+from monitor.services.research.editions import EditionsView
 from monitor.services.research.views import FollowUpView, NoteSnapshotView, ResearchSummary, ResearchView
 from monitor.vocabulary import Visibility
 from monitor.web.api.briefings import build_download_response, describe_files
@@ -119,6 +120,21 @@ class FollowUpListSchema(BaseModel):
     questions: list[FollowUpView]
 
 
+class ResearchScheduleRequest(BaseModel):
+    """As `monday 08:00`, `weekdays 07:00` or cron, in the service's time zone; null or `off` stops it."""
+
+    model_config = ConfigDict(extra="forbid")
+    schedule: Annotated[str, Field(max_length=200), AfterValidator(sanitize_text)] | None = Field(
+        examples=["monday 08:00"]
+    )
+
+
+class ModelListSchema(BaseModel):
+    """Names of models, as the options of a research take them."""
+
+    models: list[str]
+
+
 class ResearchListSchema(BaseModel):
     """A page of the history, newest first, without the reports."""
 
@@ -172,6 +188,12 @@ async def researches(
     return ResearchListSchema(researches=page, next=following)
 
 
+@router.get("/models", summary="List the models to choose from")
+async def models(app: AppDep, _: Editor) -> ModelListSchema:
+    """The names that the model's endpoint offers, asked for in the background: none before it first answered."""
+    return ModelListSchema(models=app.models.list_offered_models())
+
+
 @router.get("/{task_id}", summary="Show a research")
 async def show(app: AppDep, principal: Reader, task_id: TaskId) -> ResearchView:
     """How far it is, and what it gave by then: plan, notes, blueprint, report, score, usage."""
@@ -221,6 +243,24 @@ async def questions(app: AppDep, principal: Reader, task_id: TaskId) -> FollowUp
     found = await app.research.list_follow_ups(task_id, by=principal)
     await record_token_read(app, principal, AuditAction.RESEARCH_READ, task_id)
     return FollowUpListSchema(questions=found)
+
+
+@router.get("/{task_id}/editions", summary="List the editions of a research")
+async def editions(app: AppDep, principal: Reader, task_id: TaskId) -> EditionsView:
+    """Its schedule, the editions that it began, newest first, and what this one says that the one before did not."""
+    found = await app.research.list_editions(task_id, by=principal)
+    await record_token_read(app, principal, AuditAction.RESEARCH_READ, task_id)
+    return found
+
+
+@router.put("/{task_id}/schedule", summary="Put a research on a schedule", dependencies=[RUN_SCOPE])
+async def schedule(app: AppDep, principal: Editor, task_id: TaskId, wanted: ResearchScheduleRequest) -> EditionsView:
+    """Have your research done again by the same plan at the times of a schedule, or stop that; 409 before its plan.
+
+    Each time begins an edition, a research of its own id, whose report says first what is new.
+    """
+    await app.research.schedule(task_id, wanted.schedule or "", by=principal)
+    return await app.research.list_editions(task_id, by=principal)
 
 
 @router.delete(

@@ -34,6 +34,7 @@ from monitor.web.auth import RUN_SCOPE, AppDep, Editor, Principal, Reader, recor
 from monitor.web.problems import describe_invalid_fields
 from monitor.web.ui.rendering import FilterText, FormFlag, FormText, PageRenderer, Renderer
 from monitor.web.ui.research_report import build_exchange_view, build_report_view, list_source_headings
+from monitor.web.ui.schedules import parse_schedule_fields
 
 _PAGE_SIZE = 20
 _VOCABULARIES = {"tools": "research_tool", "steps": "research_step", "states": "phase_state"}
@@ -118,6 +119,7 @@ async def _render_list(
         is_open=is_open,
         is_served=await app.research.has_worker(),
         panel=_build_settings_panel(app),
+        offered=app.models.list_offered_models() if principal.is_editor else [],
         is_moving=any(row.status in _ACTIVE_STATUSES for row in rows),
         is_by_rule=not app.settings.llm.is_on,
         is_without_search=set(app.settings.search.backend_names) <= {"stub", "archive"},
@@ -176,6 +178,7 @@ async def _load_context(app: App, renderer: PageRenderer, principal: Principal, 
     row = await app.research.load_readable(task_id, by=principal)
     state = await app.research.load_state(task_id, by=principal)
     asked = await app.research.list_follow_ups(task_id, by=principal)
+    editions = await app.research.list_editions(task_id, by=principal)
     title = renderer.gettext("Model of the topic")
     words = {name: dict(get_words(renderer.language, kind)) for name, kind in _VOCABULARIES.items()}
     return {
@@ -185,7 +188,9 @@ async def _load_context(app: App, renderer: PageRenderer, principal: Principal, 
         "is_searching": not view.status.is_final and str(StepType.DEEP_SEARCH) not in row.outputs,
         "plan_form": build_plan_form(state),
         "topics": group_notes_by_topic(view.notes),
-        "report": build_report_view(view, renderer.href(f"/research/{task_id}/notes")),
+        "report": build_report_view(view, renderer.href(f"/research/{task_id}/notes"), editions.news),
+        "series": editions,
+        "has_plan": str(StepType.PLAN) in row.outputs,
         "conversation": [
             build_exchange_view(entry, renderer.href(f"/research/{entry.task_id}/notes")) for entry in asked
         ],
@@ -202,6 +207,7 @@ async def _load_context(app: App, renderer: PageRenderer, principal: Principal, 
         "is_nobody_at_work": view.status is ResearchStatus.QUEUED and not await app.research.has_worker(),
         "most_paragraphs": app.settings.research.max_paragraphs,
         "trouble": None,
+        "schedule_trouble": None,
         "question_trouble": None,
         "typed_question": "",
     }
@@ -242,6 +248,18 @@ async def cancel(app: AppDep, renderer: Renderer, principal: Editor, task_id: Ta
     except Conflict:
         return renderer.redirect(f"/research/{task_id}", notice="research_over")
     return renderer.redirect(f"/research/{task_id}", notice="research_stopping")
+
+
+@router.post("/{task_id}/schedule", dependencies=[RUN_SCOPE])
+async def schedule(app: AppDep, renderer: Renderer, request: Request, principal: Editor, task_id: TaskId) -> Response:
+    """Have the research done again by what was picked; `off` stops that."""
+    chosen = parse_schedule_fields(await request.form()) or ""
+    try:
+        await app.research.schedule(task_id, chosen, by=principal)
+    except (UsageError, Conflict) as error:
+        context = await _load_context(app, renderer, principal, task_id) | {"schedule_trouble": error.message}
+        return renderer.render("research/show.html", status=400, **context)
+    return renderer.redirect(f"/research/{task_id}", notice="saved")
 
 
 @router.post("/{task_id}/share")

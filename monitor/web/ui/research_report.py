@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from monitor.exports.document import Block, Listing, Paragraph, Span, Table
 from monitor.i18n.catalogue import LANGUAGES, get_word
 from monitor.research.appendix import APPENDIX_WORDS
-from monitor.research.document import parse_report_blocks
+from monitor.research.document import build_news_blocks, parse_report_blocks
+from monitor.research.editions import EditionNews
 from monitor.research.findings import NoteBasis
 from monitor.research.shapes import JudgedStatement, ResearchNote, ResearchReport, list_quotes
 from monitor.research.sheet import normalize_letters
@@ -67,17 +68,17 @@ def list_source_headings() -> list[str]:
     return [f"## {get_word(language, APPENDIX_WORDS, 'sources')}" for language in LANGUAGES]
 
 
-def build_report_view(view: ResearchView, notes_url: str) -> ReportView | None:
-    """Return the report without the list of its sources."""
+def build_report_view(view: ResearchView, notes_url: str, news: EditionNews | None = None) -> ReportView | None:
+    """Return the report without the list of its sources; what is new against the edition before comes first."""
     if view.report is None:
         return None
     lines = view.report.markdown.splitlines()
     headings = list_source_headings()
     end = next((place for place, line in enumerate(lines) if line in headings), len(lines))
     title = lines[0].removeprefix("# ") if lines else ""
-    return _build_view(
-        title, "\n".join(lines[1:end]), _Citations("report", view.report, view.notes, view.bases, notes_url)
-    )
+    citations = _Citations("report", view.report, view.notes, view.bases, notes_url)
+    first = build_news_blocks(news, view.report, citations.link, view.language) if news else []
+    return _build_view(title, "\n".join(lines[1:end]), citations, first)
 
 
 def build_exchange_view(asked: FollowUpView, notes_url: str) -> ExchangeView:
@@ -96,8 +97,8 @@ def build_source_views(report: ResearchReport, bases: Sequence[NoteBasis]) -> li
     return list(pages.values())
 
 
-def _build_view(title: str, markdown: str, citations: "_Citations") -> ReportView:
-    blocks = [citations.mark(block) for block in parse_report_blocks(markdown, citations.link)]
+def _build_view(title: str, markdown: str, citations: "_Citations", first: Sequence[Block] = ()) -> ReportView:
+    blocks = [citations.mark(block) for block in (*first, *parse_report_blocks(markdown, citations.link))]
     return ReportView(title, blocks, citations.sources, list(citations.cards.values()))
 
 

@@ -162,8 +162,13 @@ def parse_settings_form(
     return changed
 
 
-def build_number_attributes(field: SettingField) -> dict[str, str]:
-    """Return the limits of a number for its control, so that the browser checks them in its own language."""
+def build_control_attributes(field: SettingField) -> dict[str, str]:
+    """Return what a control knows of its values: the models to choose from, or the limits of a number.
+
+    The browser checks these in its own language.
+    """
+    if field.path in ("llm.model", "llm.models"):
+        return {"list": "offered-models"}
     if field.kind != "number":
         return {}
     attributes = {"step": "any", "inputmode": "decimal"}
@@ -326,6 +331,7 @@ async def _render_page(
         groups=[(title, build_rows(fields)) for title, fields in list_groups(page)],
         errors=errors or {},
         trials=trials,
+        offered=app.models.list_offered_models() if page == "model" else [],
         tried=tried,
         secrets={
             secret.used_by: secret
@@ -349,7 +355,7 @@ def _build_row(
     else:
         value = sent.get(field.path, value)
     error = errors.get(field.path) or setting.complaint
-    return SettingRow(field, setting, value, error, build_number_attributes(field))
+    return SettingRow(field, setting, value, error, build_control_attributes(field))
 
 
 @router.get("/settings/prompts")

@@ -66,9 +66,22 @@ async def test_what_it_tells_on_the_way_is_printed_line_by_line(
         (["什么?", "--about", "r-nobody"], "no research 'r-nobody'"),
         (["什么?", "--out", "report.txt"], "end it in .md"),
         (["--resume", "r-nobody"], "no research 'r-nobody'"),
+        (["--repeat", "r-nobody", "--schedule", "daily 06:30"], "no research 'r-nobody'"),
+        (["--repeat", "r-1"], "belong together"),
         (["  "], "1 to 2000 characters"),
     ],
-    ids=["nothing", "two-things", "two-forms", "two-ways", "unknown-report", "unknown-format", "unknown-id", "blank"],
+    ids=[
+        "nothing",
+        "two-things",
+        "two-forms",
+        "two-ways",
+        "unknown-report",
+        "unknown-format",
+        "unknown-id",
+        "nothing-to-repeat",
+        "no-schedule",
+        "blank",
+    ],
 )
 def test_wrong_usage_is_told_in_one_line(
     typed: Any, tmp_path: Path, sqlite_url: str, words: list[str], complaint: str

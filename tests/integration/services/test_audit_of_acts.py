@@ -372,6 +372,11 @@ ACTS: dict[str, tuple[AuditAction, Role, Act]] = {
         lambda w, by: w.app.research.add_remark("r-1", "多看地方政策", by=by),
     ),
     "cancel a research": (AuditAction.RESEARCH_CANCEL, Role.EDITOR, lambda w, by: w.app.research.cancel("r-1", by=by)),
+    "put a research on a schedule": (
+        AuditAction.RESEARCH_SCHEDULE,
+        Role.EDITOR,
+        lambda w, by: w.app.research.schedule("r-4", "off", by=by),
+    ),
     "share a research": (
         AuditAction.RESEARCH_SHARE,
         Role.EDITOR,

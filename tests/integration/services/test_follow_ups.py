@@ -15,6 +15,7 @@ from monitor.bootstrap import App, open_app
 from monitor.config.model import Settings
 from monitor.db.tables.research import ResearchStatus
 from monitor.errors import Conflict, Forbidden, NotFound, UsageError
+from monitor.exports.registry import render_document
 from monitor.research.shapes import ResearchOptions, SearchConfig
 from monitor.services.audit import Actor
 from monitor.services.research.service import MAX_FOLLOW_UPS
@@ -90,6 +91,10 @@ async def test_a_question_is_answered_from_the_pages_of_the_report(app: App, wor
     for index, note in enumerate(entry.notes):
         page = await app.research.get_note_snapshot(entry.task_id, index, by=ANNA)
         assert "".join((page.text or "")[page.start : page.end].split()) == "".join(note.evidence[0].quote.split())
+    document = await app.research.build_document(task_id, by=ANNA, citation_url=lambda _: None)
+    exported = render_document(document, "md").decode()
+    assert view.report is not None
+    assert f"\\[{len(view.report.sources) + 1}\\]" in exported.partition("## 对报告的追问")[2]
 
 
 async def test_what_no_page_says_is_said_to_be_unanswered(app: App, world: ResearchWorld) -> None:

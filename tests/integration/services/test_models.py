@@ -1,5 +1,6 @@
 """What was learned of models is kept in the database, for a day where it came from refusals."""
 
+import asyncio
 import datetime as dt
 import json
 from typing import Any
@@ -9,7 +10,9 @@ import pytest
 from monitor.config.llm import LlmSettings
 from monitor.config.model import Settings
 from monitor.db.database import Store
+from monitor.fetch.outbound import OutboundPolicy
 from monitor.llm.chat import ChatMessage, CompletionRequest
+from monitor.llm.client import ModelClient
 from monitor.llm.dialect import EndpointFacts
 from monitor.llm.refusals import Feature, Need
 from monitor.services.models import ModelService, StoredEndpoints
@@ -79,3 +82,40 @@ async def test_the_next_process_asks_as_the_last_one_learned(sqlite_url: str, si
             assert (await model.complete(CompletionRequest(question, phase=Phase.RANK))).text == "好"
             await service.close()
     assert ["temperature" in json.loads(asked.body) for asked in site.asked] == [True, False, False]
+
+
+async def test_the_models_of_an_endpoint_are_asked_for_behind_the_reader_s_back_once_an_hour(
+    sqlite_url: str, site: Any, reply: Any
+) -> None:
+    listed = {"object": "list", "data": [{"id": "small"}, {"id": "large"}, {"id": "large"}, {"id": None}, "?"]}
+    site.on("/v1/models", reply(json.dumps(listed)))
+    llm = LlmSettings(base_url=site.url("/v1"), model="m", max_retries=0)
+    settings, watch = Settings(llm=llm, network=name_services(site.url("/v1")).network), Watch()
+
+    async with Store.open(sqlite_url) as store:
+        costs = CostService(store=store, clock=watch, timezone="Asia/Shanghai")
+        service = ModelService(store=store, settings=settings, clock=watch, costs=costs)
+        assert service.list_offered_models() == [], "nobody waits for the first answer"
+        async with asyncio.timeout(30):
+            while not service.list_offered_models():  # noqa: ASYNC110 -- it tells nobody when it is done
+                await asyncio.sleep(0.01)
+        assert service.list_offered_models() == ["large", "small"]
+        assert len(site.asked) == 1
+        watch.at += dt.timedelta(hours=2)
+        assert service.list_offered_models() == ["large", "small"], "the last answer holds while it is asked again"
+        async with asyncio.timeout(30):
+            while len(site.asked) < 2:  # noqa: ASYNC110 -- as above
+                await asyncio.sleep(0.01)
+        settings.llm = LlmSettings(enabled=False)
+        assert service.list_offered_models() == []
+        await service.close()
+
+
+async def test_an_endpoint_that_lists_no_models_leaves_a_field_to_type_in(
+    sqlite_url: str, site: Any, reply: Any
+) -> None:
+    site.on("/v1/models", reply("<html>no such page</html>", status=404))
+    llm = LlmSettings(base_url=site.url("/v1"), model="m", max_retries=0)
+    client = ModelClient(llm, OutboundPolicy(name_services(site.url("/v1")).network))
+    assert await client.fetch_offered_models() == []
+    await client.close()

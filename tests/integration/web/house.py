@@ -166,6 +166,8 @@ async def _researches(app: App, at: dt.datetime) -> None:
     await put(app, "research-evil", at=at, status=ResearchStatus.DEGRADED, unanswered=(worst,), **evil)
     await put(app, "research-evil-q1", at=at, parent_id="research-evil", **evil)
     await put(app, "research-evil-q2", at=at, parent_id="research-evil", steps=0, status=ResearchStatus.FAILED, **evil)
+    edition = {**evil, "edition_of": "research-evil", "quote": f"{worst}新"}
+    await put(app, "research-evil-2", at=at + dt.timedelta(days=7), **edition)
     await put(app, "research-plan", at=at, status=ResearchStatus.AWAITING_PLAN, steps=1, far=0, **evil)
     await put(
         app, "research-failed", at=at, status=ResearchStatus.FAILED, steps=1, far=2, error=Message.other(worst), **evil

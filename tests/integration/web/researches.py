@@ -156,6 +156,7 @@ async def put(
     remarks: tuple[str, ...] = (),
     unanswered: tuple[str, ...] = (),
     parent_id: str | None = None,
+    edition_of: str | None = None,
     error: Message | None = None,
     visibility: Visibility = Visibility.OPEN,
 ) -> None:
@@ -169,6 +170,7 @@ async def put(
     research = Research(
         id=task_id,
         parent_id=parent_id,
+        edition_of=edition_of,
         query=query,
         language="zh",
         status=status,

@@ -270,3 +270,28 @@ async def test_a_question_about_a_report_stands_under_it(desk: Any, editor: Any)
     assert "为什么？" in words_of(refused.css_first("#f-question")), "what was typed stays"
     reader = await desk.sign_in("reader")
     assert page_of(await reader.get("/research/asked")).css_first("#f-question") is None
+
+
+async def test_a_research_is_put_on_a_schedule_and_shows_its_editions(desk: Any, editor: Any) -> None:
+    await put(desk.app, "first", at=NOON)
+    picked = {"schedule_kind": "weekly", "schedule_day": "1", "schedule_time": "08:00"}
+    await editor.post("/research/first/schedule", picked)
+    await put(desk.app, "second", at=NOON + timedelta(days=7), edition_of="first", url="https://o.gov/n/2")
+    page = page_of(await editor.get("/research/second"))
+    shown = words_of(page.css_first("#editions"))
+    assert "每周一 08:00" in shown
+    assert [link.attributes["href"] for link in page.css("#editions li a")] == ["/research/first"]
+    report = words_of(page.css_first("article.report"))
+    assert 0 < report.index("自 2026-02-03 一期以来的新内容") < report.index("背景")
+    listed = (await editor.get("/api/research/second/editions")).json()
+    assert (listed["first"], listed["schedule"], listed["news"]["sources"][0]["url"]) == (
+        "first",
+        "0 8 * * 1",
+        "https://o.gov/n/2",
+    )
+    refused = page_of(await editor.post("/research/first/schedule", {"schedule": "1 2 3"}), 400)
+    assert refused.css_first("#editions .error") is not None
+    await editor.post("/research/second/schedule", {"schedule_kind": "off"})
+    assert (await editor.get("/api/research/second/editions")).json()["schedule"] is None
+    reader = await desk.sign_in("reader")
+    assert page_of(await reader.get("/research/second")).css_first("#editions form") is None

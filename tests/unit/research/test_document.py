@@ -1,14 +1,27 @@
+import datetime as dt
 import io
 
 import docx
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
+from monitor.db.tables.research import ResearchStatus
 from monitor.exports.document import Document, Facts, Figure, Heading, Listing, Paragraph, Span, Table
 from monitor.exports.registry import render_document
-from monitor.research.document import build_report_document, parse_report_blocks
+from monitor.research.document import ReportQuestion, build_report_document, parse_report_blocks
+from monitor.research.editions import EditionNews, compare_editions
 from monitor.research.findings import NoteBasis
-from monitor.research.shapes import Driver, ModelBlueprint, Relationship, ReportScore, ReportSource, ResearchReport
+from monitor.research.shapes import (
+    Driver,
+    JudgedStatement,
+    ModelBlueprint,
+    Relationship,
+    ReportMetadata,
+    ReportScore,
+    ReportSource,
+    ResearchReport,
+)
+from monitor.vocabulary import Verdict
 
 MARKDOWN = """# 储能怎么样
 
@@ -177,3 +190,79 @@ def test_a_report_in_english_without_score_model_or_sources(document: Document) 
 def test_a_report_that_is_still_being_written_is_drawn_as_far_as_it_came() -> None:
     for end in range(len(MARKDOWN)):
         assert parse_report_blocks(MARKDOWN[:end], passage) or not MARKDOWN[:end].strip()
+
+
+def test_what_was_asked_about_a_report_follows_it_with_its_sources_numbered_on() -> None:
+    answer = ResearchReport(
+        markdown="试点有7个[1]，见文号[2026]。\n",
+        sources=[ReportSource(title="丙", url="https://c.example/3", note_index=0)],
+    )
+    basis = NoteBasis(title="丙", url="https://c.example/3", host="c.example")
+    asked = [
+        ReportQuestion(
+            "试点有几个？", ResearchStatus.SUCCEEDED, answer, [basis], lambda at: f"https://m.example/q/{at}"
+        ),
+        ReportQuestion("何时结束？", ResearchStatus.FAILED, None, [], passage),
+    ]
+    made = build_report_document(
+        ResearchReport(markdown=MARKDOWN, sources=SOURCES),
+        query="储能怎么样？",
+        bases=BASES,
+        score=None,
+        blueprint=None,
+        language="zh",
+        citation_url=passage,
+        questions=asked,
+    )
+    assert [block.text for block in made.blocks if isinstance(block, Heading)][-4:] == [
+        "对报告的追问",
+        "试点有几个？",
+        "何时结束？",
+        "来源",
+    ]
+    text = render_document(made, "md").decode()
+    assert "试点有7个[\\[4\\]](<https://m.example/q/0>)，见文号\\[2026\\]" in text
+    assert "> 没有回答（失败）。" in text
+    assert "[\\[4\\] 丙](<https://c.example/3>) · c.example" in text
+    for form in ("html", "docx"):
+        assert render_document(made, form)
+
+
+def test_an_edition_says_first_what_the_one_before_did_not() -> None:
+    def report(*said: str, url: str) -> ResearchReport:
+        statements = [JudgedStatement(text=text, sources=[1], verdict=Verdict.UNCHECKED) for text in said]
+        opinion = JudgedStatement(text=f"看法{url}", is_assessment=True, verdict=Verdict.UNCHECKED)
+        return ResearchReport(
+            markdown=MARKDOWN,
+            sources=[ReportSource(title="甲", url=url, note_index=0)],
+            metadata=ReportMetadata(statements=[*statements, opinion]),
+        )
+
+    since = dt.date(2026, 7, 6)
+    earlier = report("装机1.2亿千瓦。", "试点扩大。", url="https://a.example/1")
+    later = report("装机 1.2 亿千瓦。", "装机1.3亿千瓦。", url="https://a.example/2")
+    news = compare_editions(later, earlier, task_id="r-1", since=since)
+    assert [statement.text for statement in news.statements] == ["装机1.3亿千瓦。"]
+    assert [source.url for source in news.sources] == ["https://a.example/2"]
+
+    def lay_out(written: ResearchReport, new: EditionNews) -> str:
+        basis = NoteBasis(title="甲", url="https://a.example/2", host="a.example")
+        return render_document(
+            build_report_document(
+                written,
+                query="储能怎么样？",
+                bases=[basis],
+                score=None,
+                blueprint=None,
+                language="zh",
+                citation_url=lambda _: None,
+                news=new,
+            ),
+            "md",
+        ).decode()
+
+    text = lay_out(later, news)
+    said = "装机1.3亿千瓦[\\[1\\]](<https://a.example/2>)（未核实）。"
+    assert text.index("自 2026-07-06 一期以来的新内容") < text.index(said) < text.index("## 现状")
+    same = compare_editions(later, later, task_id="r-2", since=since)
+    assert "自 2026-07-06 一期以来没有新内容。" in lay_out(later, same)

@@ -99,10 +99,24 @@ function attend(form, defaults) {
   show(window.steadyResearchConfig.deepAgent);
 }
 
+/** Offer the names of the endpoint's models once it has told them; until then a name is typed. */
+async function offer(list) {
+  if (list.options.length) return;
+  try {
+    const answer = await fetch(panel.dataset.models);
+    const { models } = answer.ok ? await answer.json() : { models: [] };
+    if (!list.options.length) list.append(...models.map((name) => new Option("", name)));
+  } catch {
+    // Without the names the fields take what is typed.
+  }
+}
+
 if (panel) {
+  const form = document.getElementById("panel-form");
+  form.addEventListener("focusin", () => offer(document.getElementById("offered-models")));
   const defaults = JSON.parse(panel.dataset.defaults);
   window.steadyResearchConfig = { ...window.steadyResearchConfig, deepAgent: kept() || defaults };
-  attend(document.getElementById("panel-form"), defaults);
+  attend(form, defaults);
   panel.hidden = "byRule" in panel.dataset;
   const ask = document.getElementById("ask");
   // What is asked next takes the object as it stands then, whoever changed it.
