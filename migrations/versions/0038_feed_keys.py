@@ -1,13 +1,13 @@
 """Keys of the private addresses under which people's feeds are read.
 
-Revision 0039.
+Revision 0038.
 """
 
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0039"
-down_revision = "0038"
+revision = "0038"
+down_revision = "0037"
 branch_labels = None
 depends_on = None
 

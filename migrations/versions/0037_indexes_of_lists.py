@@ -1,11 +1,11 @@
 """Indexes by which lists are read without the rows that they do not show.
 
-Revision 0038.
+Revision 0037.
 """
 
 from alembic import op
 
-revision = "0038"
+revision = "0037"
 down_revision = "0036"
 branch_labels = None
 depends_on = None
