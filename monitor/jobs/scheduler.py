@@ -234,7 +234,10 @@ class EditionPlanner:
         self._entries = entries
 
     async def begin_due(self) -> None:
-        """Begin what is due; one edition covers several planned times that nobody was there for."""
+        """Begin what is due; one edition covers several planned times that passed while nobody was there.
+
+        So it does where the edition before has not ended: the next one begins after it.
+        """
         now = self._clock.now()
         for entry in self._entries:
             if entry.is_due(now):
@@ -245,7 +248,7 @@ class EditionPlanner:
 
     async def _begin(self, schedule: ResearchSchedule, planned_at: dt.datetime, now: dt.datetime) -> None:
         first = await self._store.research.get(schedule.task_id)
-        if first is None:
+        if first is None or not all(row.status.is_final for row in await self._store.research.list_editions(first.id)):
             return
         _, paragraphs = await self._store.research.load_notebook(first.id)
         edition, plan = build_edition(first, paragraphs, planned_at=planned_at, now=now)

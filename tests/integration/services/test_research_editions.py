@@ -67,6 +67,8 @@ async def test_each_planned_time_begins_one_edition_by_the_same_plan(app: App) -
     assert await begun(app, clock) == []
     clock.by = dt.timedelta(days=15)
     (edition,) = await begun(app, clock)  # two Mondays went by while nobody was there
+    clock.by = dt.timedelta(days=22)
+    assert await begun(app, clock) == [edition], "the next one waits until this one has ended"
     await app.store.research.mark_enqueued(edition, at=app.clock.now())
     assert await app.research.execute(edition, executor="one", steps=InProcessSteps()) is ResearchStatus.SUCCEEDED
 
@@ -80,9 +82,10 @@ async def test_each_planned_time_begins_one_edition_by_the_same_plan(app: App) -
     assert (series.news.task_id, series.news.statements, series.news.sources) == (first, [], []), "the web is the same"
     assert (await app.research.list_editions(first, by=ANNA)).news is None
 
+    (later,) = await begun(app, clock)
     await app.research.schedule(edition, "off", by=ANNA)
     clock.by = dt.timedelta(days=40)
-    assert await begun(app, clock) == []
+    assert await begun(app, clock) == [later]
     await app.research.delete(first, by=ANNA)
     assert (await app.research.list_editions(edition, by=ANNA)).first == edition, "an edition outlives the first one"
 
