@@ -497,7 +497,7 @@ def age(
 
 
 @app.command()
-def desk(
+def responses(
     items: Annotated[int, typer.Option("--items", min=1000, help="How many items are made.")] = 100_000,
     folder: Annotated[
         Path | None, typer.Option("--folder", metavar="DIR", help="Keep the archive there; it is filled once.")
@@ -509,12 +509,12 @@ def desk(
     as_json: JsonOption = False,
 ) -> None:
     """Measure every page and list that a reader, an editor or an administrator can open, of a thousand sources."""
-    from benchmarks.desk import PageCost, measure
+    from benchmarks.responses import PageCost, measure
 
     terminal = Terminal("en")
     figures = asyncio.run(measure(items, folder=folder, url=database, only=only, on_step=_build_step_printer(terminal)))
     if as_json:
-        terminal.write_json({"bench": "desk", "figures": figures.model_dump()})
+        terminal.write_json({"bench": "responses", "figures": figures.model_dump()})
         return
     terminal.write_line(f"{figures.items} items on {figures.database}, filled in {figures.filled_in_s} s")
     slowest = sorted(figures.pages, key=lambda page: page.cpu_p95_ms, reverse=True)

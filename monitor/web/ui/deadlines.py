@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 from babel.dates import format_date, format_skeleton, get_day_names
 from fastapi import APIRouter, Response
 
+from monitor.bootstrap import App
 from monitor.errors import NotFound
 from monitor.policies.calendar import DeadlineEntry
 from monitor.services.deadlines import DeadlineDays, DeadlineQuery
@@ -105,32 +106,24 @@ async def show_calendar(
     With a `day`, all of that day is listed.
     """
     today = renderer.get_today()
-    wanted = CalendarFilter(
-        topic=topic.strip(),
-        kind=DeadlineKind(kind) if kind in set(DeadlineKind) else None,
-        policy=_parse_policy(policy),
-        source=source.strip(),
-    )
+    kind_wanted = DeadlineKind(kind) if kind in set(DeadlineKind) else None
+    wanted = CalendarFilter(topic.strip(), kind_wanted, _parse_policy(policy), source.strip())
     whole_day = _parse_day(day)
     first = whole_day.replace(day=1) if whole_day else parse_month(month, today)
     weeks = build_weeks(first, ())
     begin, end, last = weeks[0][0].day, weeks[-1][-1].day, add_months(first, 1) - dt.timedelta(days=1)
     is_present = first == today.replace(day=1)
     until = max(last, today + _LIST_AHEAD) if is_present else last
-    topics = await app.topics.list(by=principal)
     trouble, found, of_day = None, DeadlineDays(), []
     try:
         found = await app.deadlines.list_days(wanted.to_query(begin, max(end, until)), limit=_MAX_SHOWN)
-        if whole_day:
-            of_day = await app.deadlines.list(wanted.to_query(whole_day, whole_day))
+        of_day = await app.deadlines.list(wanted.to_query(whole_day, whole_day)) if whole_day else []
     except NotFound as error:
         trouble = error.message
     entries = found.entries
     listed = of_day if whole_day else [entry for entry in entries if first <= entry.day <= until]
     split_at = today if is_present and not whole_day else first
-    policies = {entry.policy_id: entry.policy for entry in entries if entry.policy_id and entry.policy}
-    if wanted.policy and wanted.policy not in policies and (chosen := await app.store.policies.get(wanted.policy)):
-        policies[wanted.policy] = chosen.name
+    topics = await app.topics.list(by=principal)
     return renderer.render(
         "deadlines/calendar.html",
         wanted=wanted,
@@ -151,7 +144,7 @@ async def show_calendar(
         fits=await app.topics.list_fits([entry.item_id for entry in listed]),
         kinds=list(DeadlineKind),
         topics=[topic.name for topic in topics],
-        policies=sorted(policies.items()),
+        policies=await _list_policies(app, entries, wanted.policy),
         sources=(await app.items.get_filter_options()).sources,
         feeds=list(build_feeds(renderer, topics)),
         file=f"/feeds/deadlines.ics?{urlencode(wanted.parameters | {'lang': renderer.language})}",
@@ -164,6 +157,14 @@ def build_feeds(renderer: PageRenderer, topics: Iterable[TopicSchema]) -> Iterat
         if topic.calendar_key is not None:
             path = f"/feeds/deadlines/{topic.calendar_key}.ics?lang={renderer.language}"
             yield topic, renderer.build_url(path)
+
+
+async def _list_policies(app: App, entries: Iterable[DeadlineEntry], chosen: int | None) -> list[tuple[int, str]]:
+    """Return the policies to choose from: those of the deadlines shown, and the one that is chosen."""
+    policies = {entry.policy_id: entry.policy for entry in entries if entry.policy_id and entry.policy}
+    if chosen and chosen not in policies and (policy := await app.store.policies.get(chosen)):
+        policies[chosen] = policy.name
+    return sorted(policies.items())
 
 
 def _parse_day(text: str) -> dt.date | None:

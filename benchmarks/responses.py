@@ -15,7 +15,7 @@ from fastapi.routing import iter_route_contexts
 from pydantic import BaseModel
 
 from benchmarks.archive_data import format_run_id
-from benchmarks.desk_data import DIMENSIONS, EMBEDDING_MODEL, QUESTION_ID, RESEARCH_ID, fill_desk
+from benchmarks.response_data import DIMENSIONS, EMBEDDING_MODEL, QUESTION_ID, RESEARCH_ID, fill_database
 from benchmarks.service import start_service_process
 from monitor.bootstrap import open_app
 from monitor.clock import SystemClock
@@ -98,7 +98,7 @@ class PageCost(BaseModel):
     size_kb: float
 
 
-class DeskBenchmarkResult(BaseModel):
+class ResponseBenchmarkResult(BaseModel):
     items: int
     database: str
     filled_in_s: float
@@ -107,7 +107,7 @@ class DeskBenchmarkResult(BaseModel):
 
 async def measure(
     items: int, *, folder: Path | None, url: str | None, only: str, on_step: ReportStep
-) -> DeskBenchmarkResult:
+) -> ResponseBenchmarkResult:
     """All figures; the archive in the folder, or at the url, is filled once."""
     with tempfile.TemporaryDirectory(prefix="monitor-bench-") as made:
         base = folder or Path(made)
@@ -128,7 +128,7 @@ async def measure(
                             if (cost := await _measure_page(client, path, role, pid)) is not None:
                                 pages.append(cost)
         kind = "postgresql" if url else "sqlite"
-        return DeskBenchmarkResult(items=items, database=kind, filled_in_s=filled_in_s, pages=pages)
+        return ResponseBenchmarkResult(items=items, database=kind, filled_in_s=filled_in_s, pages=pages)
 
 
 def _configure(folder: Path, url: str | None, embeddings: str) -> Settings:
@@ -164,7 +164,7 @@ async def _fill(folder: Path, settings: Settings, items: int) -> None:
     """Fill the archive where that was not done, and compose the briefing of the day, as somebody asked for it."""
     mark, now = folder / "filled", SystemClock().now()
     if not mark.exists():
-        fill_desk(settings.database_url, items, people=list(Role), now=now, zone=ZoneInfo(settings.timezone))
+        fill_database(settings.database_url, items, people=list(Role), now=now, zone=ZoneInfo(settings.timezone))
     upgrade(settings.database_url)
     async with open_app(settings) as app:
         if not mark.exists():

@@ -87,7 +87,7 @@ _ID, _SEEN = col(Item.id), col(Item.first_seen)
 _NUMBER = cast(_ID, String)
 
 
-def fill_desk(url: str, items: int, *, people: list[str], now: dt.datetime, zone: ZoneInfo) -> None:
+def fill_database(url: str, items: int, *, people: list[str], now: dt.datetime, zone: ZoneInfo) -> None:
     """Fill an empty database with the archive, and with what a service of that size has beside it."""
     fill_archive(url, items, today=now.astimezone(zone).date(), days=DAYS)
     engine = open_migration_engine(DatabaseAddress.parse(url))
@@ -298,8 +298,16 @@ def _list_service_rows(people: list[str], now: dt.datetime) -> _Rows:
         yield Research(id=f"bench-research-{number}", outputs=outputs, **asked, **ended)
         for person in people:
             question = f"bench-question-{number}" + ("" if person == people[0] else f"-{person}")
-            told: dict[str, Any] = {"text": "储能？", "language": "zh", "filters": {}, "status": QuestionStatus.REFUSED}
-            yield ArchiveQuestion(id=question, person=person, asked_at=at, updated_at=at, **told)
+            yield ArchiveQuestion(
+                id=question,
+                person=person,
+                text="储能？",
+                language="zh",
+                filters={},
+                status=QuestionStatus.REFUSED,
+                asked_at=at,
+                updated_at=at,
+            )
 
 
 def _list_vectors(items: int) -> _Rows:
