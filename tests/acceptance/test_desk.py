@@ -207,7 +207,7 @@ async def makes_a_reader_who_may_not_change_anything(person: Person, office: Off
     await person.main("Settings").click()
     await person.link("People").first.click()
     await person.field("User name").fill("小王")
-    await person.button("Add").click()
+    await person.button("Add person").click()
     one_time = await person.page.locator("code.secret").inner_text()
     reader: Person = await sit_down(office.service, person.language)
     await reader.sign_in("小王", one_time)
