@@ -173,7 +173,7 @@ async def test_a_model_that_is_chosen_in_the_panel_is_asked_by_the_next_research
     )
     await page.locator("#research-panel > summary").click()
     await person.field("Model for the report").fill("large")
-    await expect(page.locator("#offered-models option[value=usual]")).to_have_count(1)
+    await expect(page.locator("#offered-models option[value=scripted]")).to_have_count(1, timeout=TIMEOUT_MS)
     await person.field("Temperature").fill("9")
     await person.button("Save the settings").click()
     await person.sees("Write a number from 0 to 2.")

@@ -51,7 +51,7 @@ async def test_a_private_research_is_not_there_for_anybody_else_on_any_route(
                 continue
             with subtests.test(f"{role} {method} {template}"):
                 fields: dict[str, Any] = {"paragraphs": [{"title": "a"}], "text": "a", "visibility": "open"}
-                fields["question"] = "a"
+                fields |= {"question": "a", "schedule": "off"}
                 body = {name: fields[name] for name in wanted_fields(path, method)}
                 answer = await (
                     browser.send(method, path, json=body)
@@ -65,8 +65,9 @@ async def test_a_private_research_is_not_there_for_anybody_else_on_any_route(
 
 
 def wanted_fields(path: str, method: str) -> list[str]:
-    of_post = {"remarks": ["text"], "questions": ["question"]}.get(path.rpartition("/")[2], [])
-    return {"PUT": ["paragraphs"], "PATCH": ["visibility"], "POST": of_post}.get(method, [])
+    by_end = {"remarks": ["text"], "questions": ["question"], "schedule": ["schedule"]}
+    wanted = by_end.get(path.rpartition("/")[2], [])
+    return {"PUT": wanted or ["paragraphs"], "PATCH": ["visibility"], "POST": wanted}.get(method, [])
 
 
 async def test_lists_show_ones_own_and_what_is_open(desk: Any) -> None:

@@ -99,13 +99,14 @@ function attend(form, defaults) {
   show(window.steadyResearchConfig.deepAgent);
 }
 
-/** Offer the names of the endpoint's models once it has told them; until then a name is typed. */
-async function offer(list) {
+/** Offer the names of the endpoint's models once it has told them, which may take some seconds; a name can be typed. */
+async function offer(list, tries = 8) {
   if (list.options.length) return;
   try {
     const answer = await fetch(panel.dataset.models);
     const { models } = answer.ok ? await answer.json() : { models: [] };
     if (!list.options.length) list.append(...models.map((name) => new Option("", name)));
+    if (!models.length && tries > 1) setTimeout(() => offer(list, tries - 1), 1000);
   } catch {
     // Without the names the fields take what is typed.
   }
