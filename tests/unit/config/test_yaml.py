@@ -10,7 +10,7 @@ import yaml
 
 from monitor.config.loading import MAX_YAML_BYTES, load_settings, parse_yaml
 from monitor.errors import SettingsError, UsageError
-from monitor.services.sources.exchange import SourceListFormat, parse_rows
+from monitor.services.sources.exchange import SourceListFormat, parse_list
 
 LEVELS = range(1, 24)
 HOSTILE = {
@@ -31,7 +31,7 @@ def test_what_would_multiply_or_nest_without_end_is_refused(name: str, tmp_path:
     with pytest.raises(SettingsError, match=str(file)):
         load_settings(file)
     with pytest.raises(UsageError):
-        parse_rows(HOSTILE[name].encode(), SourceListFormat.YAML, label="sources.yaml")
+        parse_list(HOSTILE[name].encode(), SourceListFormat.YAML, label="sources.yaml")
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -76,4 +76,4 @@ def test_a_list_of_5000_sources_is_read() -> None:
         for n in range(5000)
     ]
     text = yaml.dump({"sources": rows}, allow_unicode=True, Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper))
-    assert len(parse_rows(text.encode(), SourceListFormat.YAML, label="sources.yaml")) == 5000
+    assert len(parse_list(text.encode(), SourceListFormat.YAML, label="sources.yaml").rows) == 5000
