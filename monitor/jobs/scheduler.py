@@ -4,7 +4,7 @@ import datetime as dt
 import hashlib
 import logging
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -152,6 +152,20 @@ class _Scheduled(Generic[SubjectT, PlanT]):
         self.next_start = due.next_start
 
 
+async def _take_due(
+    entries: Iterable[_Scheduled[SubjectT, PlanT]],
+    now: dt.datetime,
+    begin: Callable[[SubjectT, dt.datetime, dt.datetime], Awaitable[None]],
+) -> None:
+    """Begin once what is due of each entry, by the last of its planned times."""
+    for entry in entries:
+        if entry.is_due(now):
+            due = entry.find_due_times(_BRIEFING_OPTIONS, 0, now)
+            if due.until is not None:
+                await begin(entry.subject, due.until, now)
+            entry.settle(due)
+
+
 class DeliveryPlanner:
     """Puts deliveries on record when they are due; the scheduler that has the lease calls it."""
 
@@ -188,12 +202,7 @@ class DeliveryPlanner:
     async def plan_due(self) -> None:
         """Deal with every planned time that has come; one briefing covers several."""
         now = self._clock.now()
-        for entry in self._entries.values():
-            if entry.is_due(now):
-                due = entry.find_due_times(_BRIEFING_OPTIONS, 0, now)
-                if due.until is not None:
-                    await self._plan(entry.subject, due.until, now)
-                entry.settle(due)
+        await _take_due(self._entries.values(), now, self._plan)
 
     async def _plan(self, target: TargetSettings, planned_at: dt.datetime, now: dt.datetime) -> None:
         name = format_planned_time(planned_at)
@@ -239,12 +248,7 @@ class EditionPlanner:
         So it does where the edition before has not ended: the next one begins after it.
         """
         now = self._clock.now()
-        for entry in self._entries:
-            if entry.is_due(now):
-                due = entry.find_due_times(_BRIEFING_OPTIONS, 0, now)
-                if due.until is not None:
-                    await self._begin(entry.subject, due.until, now)
-                entry.settle(due)
+        await _take_due(self._entries, now, self._begin)
 
     async def _begin(self, schedule: ResearchSchedule, planned_at: dt.datetime, now: dt.datetime) -> None:
         first = await self._store.research.get(schedule.task_id)

@@ -311,7 +311,7 @@ class TokenService(AuditedService):
         token, now = secrets.token_urlsafe(32), self.clock.now()
         row = Token(
             name=name,
-            hash=_hash_token(token),
+            hash=hash_token(token),
             role=wanted,
             scopes=[str(scope) for scope in chosen],
             created_at=now,
@@ -335,7 +335,7 @@ class TokenService(AuditedService):
     async def authenticate(self, token: str) -> Token | None:
         """Return the token with the lesser of its own role and its creator's; None where it is not good any more."""
         now = self.clock.now()
-        found = await self.store.tokens.find_by_hash(_hash_token(token), now)
+        found = await self.store.tokens.find_by_hash(hash_token(token), now)
         if found is None:
             return None
         row, creator = found
@@ -370,6 +370,6 @@ def _parse_scope(word: str) -> TokenScope:
     return TokenScope(word)
 
 
-def _hash_token(token: str) -> str:
+def hash_token(token: str) -> str:
     # Tokens are long and random, so that one round is enough.
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()

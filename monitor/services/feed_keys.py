@@ -1,14 +1,13 @@
 """Keys of private addresses: a feed reader that cannot sign in reads a person's feeds with one."""
 
 import datetime as dt
-import hashlib
 import secrets
 from collections.abc import Sequence
 
 from monitor.db.tables.people import FeedKey, Person
 from monitor.errors import Conflict, NotFound, UsageError
 from monitor.exports.document import normalize_line
-from monitor.services.audit import Actor, AuditAction, AuditedService
+from monitor.services.audit import Actor, AuditAction, AuditedService, hash_token
 
 MAX_FEED_KEY_CHARS = 64
 MAX_FEED_KEY_LABEL_CHARS = 100
@@ -28,7 +27,7 @@ class FeedKeyService(AuditedService):
         if not label:
             raise UsageError("feed.key_without_label")
         token = secrets.token_urlsafe(32)
-        wanted = FeedKey(person=by.name, token_hash=_hash_token(token), label=label, created_at=self.clock.now())
+        wanted = FeedKey(person=by.name, token_hash=hash_token(token), label=label, created_at=self.clock.now())
         async with self.store.transaction():
             key = await self.store.feed_keys.add(wanted, limit=MAX_FEED_KEYS)
             if key is None:
@@ -50,7 +49,7 @@ class FeedKeyService(AuditedService):
 
     async def authenticate(self, token: str) -> Person:
         """Return whose key this is; `NotFound` for one that never was, was revoked, or whose person is shut out."""
-        found = await self.store.feed_keys.find(_hash_token(token))
+        found = await self.store.feed_keys.find(hash_token(token))
         if found is None:
             raise NotFound("feed.key_unknown")
         key, person = found
@@ -58,8 +57,3 @@ class FeedKeyService(AuditedService):
         if key.last_used_at is None or now - key.last_used_at >= _USE_UPDATE_INTERVAL:
             await self.store.feed_keys.touch(key.id or 0, at=now)
         return person
-
-
-def _hash_token(token: str) -> str:
-    # Keys are long and random, so that one round is enough.
-    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()

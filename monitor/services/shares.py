@@ -2,7 +2,6 @@
 
 import builtins
 import datetime as dt
-import hashlib
 import secrets
 from dataclasses import dataclass, field, replace
 
@@ -10,7 +9,7 @@ from monitor.briefing.compose import Briefing, drop_gaps
 from monitor.db.tables.people import BriefingShare
 from monitor.errors import Conflict, NotFound, UsageError
 from monitor.exports.document import normalize_line
-from monitor.services.audit import Actor, AuditAction, AuditedService
+from monitor.services.audit import Actor, AuditAction, AuditedService, hash_token
 from monitor.services.drafts import BriefingDraftService, format_subject
 from monitor.vocabulary import Role
 
@@ -56,7 +55,7 @@ class BriefingShareService(AuditedService):
         token, now = secrets.token_urlsafe(32), self.clock.now()
         share = BriefingShare(
             briefing_id=briefing_id,
-            token_hash=_hash_token(token),
+            token_hash=hash_token(token),
             label=normalize_line(label)[:MAX_SHARE_LABEL_CHARS],
             created_by=by.name,
             created_at=now,
@@ -92,7 +91,7 @@ class BriefingShareService(AuditedService):
 
         `NotFound` for a link that never was.
         """
-        share = await self.store.briefing_shares.find(_hash_token(token))
+        share = await self.store.briefing_shares.find(hash_token(token))
         if share is None:
             raise NotFound("briefing.share_unknown")
         if share.revoked_at is not None or share.expires_at <= self.clock.now():
@@ -113,8 +112,3 @@ class BriefingShareService(AuditedService):
             count = _RequestCount(now, 0)
         self._requests[address] = replace(count, number=count.number + 1)
         return count.number >= _MAX_REQUESTS
-
-
-def _hash_token(token: str) -> str:
-    # Tokens are long and random, so that one round is enough.
-    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
