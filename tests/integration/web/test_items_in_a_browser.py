@@ -1,12 +1,13 @@
 """Items as a person uses them, in a real browser: from a Chinese word in a text to the words of the saved page."""
 
+import asyncio
 import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
-from playwright.async_api import Browser, Page, async_playwright, expect
+from playwright.async_api import Browser, Page, Route, async_playwright, expect
 
 from monitor.bootstrap import open_app
 from monitor.clock import SystemClock
@@ -160,12 +161,21 @@ async def test_a_hundred_items_are_triaged_with_at_most_140_keys_and_no_page_loa
     page.on("pageerror", lambda error: complaints.append(str(error)))
     await sign_in(page, hundred)
     await page.wait_for_load_state()
+    # The rest of the list comes only after the last key: nobody's keys may outrun the page.
+    are_keys_pressed = asyncio.Event()
+
+    async def hold_back(route: Route) -> None:
+        await are_keys_pressed.wait()
+        await route.continue_()
+
+    await page.route(lambda url: "cursor=" in url, hold_back)
     keys = KeyCounter(page)
     await keys.press("j")
     for _ in range(10):
         await keys.press(" ".join(["h"] * 6))  # hide six
         await keys.press("s j")  # star one, and go on
         await keys.press(" ".join(["b"] * 3))  # three into the briefing
+    are_keys_pressed.set()
     await expect(page.locator(".rows > .row")).to_have_count(40)
     await expect(page.locator(".row.collected")).to_have_count(30)
     await expect(page.locator("#triage")).to_have_attribute("aria-busy", "false", timeout=30_000)  # all is stored

@@ -233,23 +233,22 @@ function startTriage() {
     current?.focus({ preventScroll: true });
   }
 
-  let isLoading = false;
-  async function loadMore() {
-    const pager = document.querySelector(".pager a[rel=next]");
-    if (!pager || isLoading) return;
-    isLoading = true;
-    try {
-      const answer = await fetch(pager.href);
-      if (!answer.ok || answer.redirected) return;
-      const made = new DOMParser().parseFromString(await answer.text(), "text/html");
-      list.append(...[...made.querySelectorAll("#triage .row")].filter((row) => !find(row.dataset.id)));
-      const next = made.querySelector(".pager");
-      if (next) pager.closest(".pager").replaceWith(next);
-      else pager.closest(".pager").remove();
-      watchPager();
-    } finally {
-      isLoading = false;
-    }
+  const nextPage = () => document.querySelector(".pager a[rel=next]");
+  let loading = null;
+  function loadMore() {
+    if (nextPage()) loading ??= fetchMore(nextPage()).catch(() => {}).finally(() => (loading = null));
+    return loading ?? Promise.resolve();
+  }
+
+  async function fetchMore(pager) {
+    const answer = await fetch(pager.href);
+    if (!answer.ok || answer.redirected) return;
+    const made = new DOMParser().parseFromString(await answer.text(), "text/html");
+    list.append(...[...made.querySelectorAll("#triage .row")].filter((row) => !find(row.dataset.id)));
+    const next = made.querySelector(".pager");
+    if (next) pager.closest(".pager").replaceWith(next);
+    else pager.closest(".pager").remove();
+    watchPager();
   }
 
   const observer = new IntersectionObserver((entries) => {
@@ -306,8 +305,24 @@ function startTriage() {
   document.addEventListener("keydown", (event) => {
     const isTyping = event.target.matches?.("input:not([type=checkbox]), select, textarea") || sheet.open;
     if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (handleKey(event.key, event.target)) event.preventDefault();
+    if ((held || isAtEnd()) && (event.key in KEYS || "jkoxz".includes(event.key))) hold(event.key, event.target);
+    else if (!handleKey(event.key, event.target)) return;
+    event.preventDefault();
   });
+
+  // At the last loaded row of a longer list a key waits for the rows that follow, and later keys wait for it.
+  let held = 0;
+  let keys = Promise.resolve();
+  const isAtEnd = () => nextPage() !== null && current !== null && current === rows().at(-1);
+
+  function hold(key, target) {
+    held += 1;
+    keys = keys.then(async () => {
+      if (isAtEnd()) await loadMore();
+      held -= 1;
+      handleKey(key, target);
+    });
+  }
 
   function handleKey(key, target) {
     if (key === "j" || key === "k") step(key === "j" ? 1 : -1);
