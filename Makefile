@@ -42,6 +42,7 @@ WORKERS := $(shell echo $$((2 * $$(nproc 2>/dev/null || echo 1))))
 
 .PHONY: test
 test: .venv/.browser .venv/.dev ## run the tests; some of them: make test ARGS="tests/unit -k dates"
+	@.venv/bin/python -m compileall -q monitor # once, and not in each of the processes that the tests start
 	@.venv/bin/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
 .PHONY: check

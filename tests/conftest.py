@@ -27,10 +27,11 @@ from aiosmtpd.smtp import SMTP, AuthResult, Envelope
 from hypothesis import settings
 from psycopg import sql
 
+from monitor.bootstrap import App
 from monitor.config.model import NetworkSettings
 from monitor.db import migrate
 from monitor.fetch.outbound import OutboundPolicy
-from monitor.isolation.pool import WorkerLimits, WorkerPool
+from monitor.isolation.pool import READING_MODULES, WorkerLimits, WorkerPool
 
 SLOWEST_FILE = "test_every_page"
 
@@ -142,11 +143,16 @@ def postgres_url(postgres: Server) -> Iterator[str]:
     postgres.drop(name)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="session", autouse=True)
 def workers() -> Iterator[WorkerPool]:
-    """The processes that parse, which start with the first page of the first test that has one."""
-    pool = WorkerPool(preload=["monitor.extract.parse"])
-    yield pool
+    """The processes that parse, which start with the first page of the first test that has one.
+
+    Every app of this process has them: starting them costs seconds, which only a service of its own process pays.
+    """
+    pool = WorkerPool(preload=[*READING_MODULES, "monitor.verify.judge", "monitor.research.dependencies"])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(App, "workers", property(lambda _: pool))
+        yield pool
     asyncio.run(pool.close())
 
 

@@ -152,6 +152,7 @@ async def test_hostile_sources_freeze_neither_the_service_nor_the_runs_of_others
     assert blocked_s < 5 * get_answer_limit_s(), "in 0.1.0 it was 11 minutes"
 
 
+@pytest.mark.soak
 @pytest.mark.timeout(600)
 async def test_a_service_that_was_killed_within_a_hostile_page_does_not_freeze_again(hostile: Any, serve: Any) -> None:
     service = await serve()

@@ -264,6 +264,7 @@ async def live_through(quarter: Quarter, days: Sequence[dt.date], kills: int) ->
         quarter.check_alerts()
 
 
+@pytest.mark.soak
 @pytest.mark.timeout(900)
 async def test_in_a_month_with_two_kills_every_deadline_and_every_alert_comes_once(open_quarter: Any) -> None:
     world, last = build_month()

@@ -236,11 +236,7 @@ async def test_a_research_whose_service_is_killed_again_and_again_goes_on_where_
     lab: Lab, new_database: Callable[[str], str]
 ) -> None:
     expected = await undisturbed(lab, new_database("undisturbed"))
-    moments = [
-        Moment("requests", 2),
-        Moment("requests", expected.requests // 2),
-        Moment("messages", expected.messages - 4),
-    ]
+    moments = [Moment("requests", expected.requests // 2), Moment("messages", expected.messages - 4)]
     word = "serve" if lab.database_url.startswith("sqlite") else "worker"
     result, before = await killed_by_service(lab, word, moments)
     assert any(finished for finished, _ in before)

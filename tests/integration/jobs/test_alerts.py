@@ -42,6 +42,7 @@ from monitor.vocabulary import DeadlineKind, ItemType, JoinedBy, MarkAction, Pol
 COMMENTS = DeadlineKind.COMMENTS_UNTIL
 TODAY = dt.date(2026, 3, 2)
 APRIL_1, MAY_1 = dt.date(2026, 4, 1), dt.date(2026, 5, 1)
+IN_SUITE_ON_SQLITE = ["sqlite", pytest.param("postgresql", marks=pytest.mark.soak)]
 
 
 def states(*days: dt.date, kind: DeadlineKind = COMMENTS, relations: tuple[Relation, ...] = ()) -> DocumentFacts:
@@ -438,6 +439,7 @@ async def test_the_scheduler_raises_and_releases(new_bench: NewBench, store: Sto
     assert delivery.status is DeliveryStatus.QUEUED
 
 
+@pytest.mark.parametrize("database_url", IN_SUITE_ON_SQLITE, indirect=True)
 async def test_in_a_quarter_every_alert_comes_once_and_the_calendar_is_right_after_each_move(
     new_bench: NewBench, store: Store, clock: Any
 ) -> None:
@@ -518,6 +520,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.parametrize("database_url", IN_SUITE_ON_SQLITE, indirect=True)
 @pytest.mark.parametrize("points", [("raising", "raised"), ("raised", "releasing"), ("raised", "released")])
 async def test_a_kill_between_raising_and_sending_sends_once(
     new_bench: NewBench, clock: Any, store: Store, database_url: str, points: tuple[str, ...]

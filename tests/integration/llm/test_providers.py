@@ -124,7 +124,6 @@ class Bench:
     async def open(self, settings: dict[str, Any], base_url: str) -> AsyncIterator[Any]:
         """The program with workers that other tests have used."""
         async with open_app(Settings(**{**settings, "llm": {**settings["llm"], "base_url": base_url}})) as app:
-            app.__dict__["workers"] = self.workers
             yield app
 
 

@@ -1,6 +1,7 @@
 """Every act is done and recorded in one transaction, and refused to whoever may not do it."""
 
 import asyncio
+import shutil
 import socket
 import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -410,13 +411,34 @@ LESSER = {Role.EDITOR: READER, Role.ADMIN: EDITOR}
 ACTORS = {Role.READER: READER, Role.EDITOR: EDITOR, Role.ADMIN: ADMIN}
 
 
+@pytest.fixture(scope="module")
+def furnished(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path) -> tuple[Path, dict[str, Any]]:
+    """A data folder with one of each kind, and the ids; each test gets a copy."""
+    folder = tmp_path_factory.mktemp("furnished")
+    shutil.copy(sqlite_template, folder)
+    return folder, asyncio.run(furnish(folder))
+
+
 @pytest.fixture
-async def world(tmp_path: Path, sqlite_url: str) -> AsyncIterator[World]:
-    settings = Settings(
-        data_dir=tmp_path, database_url=sqlite_url, deliver={"targets": [HOOK]}, pages={"delay_s": 0, "render": "never"}
-    )
-    async with open_app(settings) as app, AsyncExitStack() as worker:
+async def world(tmp_path: Path, furnished: tuple[Path, dict[str, Any]]) -> AsyncIterator[World]:
+    template, ids = furnished
+    shutil.copytree(template, tmp_path, dirs_exist_ok=True)
+    async with open_app(build_settings(tmp_path)) as app, AsyncExitStack() as worker:
         await worker.enter_async_context(app.presence.register("worker"))
+        yield World(app=app, folder=tmp_path, worker=worker, **ids)
+
+
+def build_settings(folder: Path) -> Settings:
+    return Settings(
+        data_dir=folder,
+        database_url=f"sqlite:///{folder / 'monitor.db'}",
+        deliver={"targets": [HOOK]},
+        pages={"delay_s": 0, "render": "never"},
+    )
+
+
+async def furnish(folder: Path) -> dict[str, Any]:
+    async with open_app(build_settings(folder)) as app, app.presence.register("worker"):
         now, by = app.clock.now(), COMMAND_LINE
         taught = {
             "url": "https://a.example/news/",
@@ -459,23 +481,20 @@ async def world(tmp_path: Path, sqlite_url: str) -> AsyncIterator[World]:
         await app.tokens.create("t", "reader", by=by)
         await app.settings_service.update({"llm.model": "other"}, by=by)
         await app.prompts.put("summary.user.en", "One sentence. {rules}{title}{text}", by=by)
-        await save_researches(app, tmp_path)
+        await save_researches(app, folder)
         await save_evaluations(app, source.id or 0)
-        yield World(
-            app=app,
-            source_id=source.id or 0,
-            item_id=items[0],
-            note_id=note.id,
-            policy_id=policy.id,
-            briefing_id=draft.row.id,
-            archived_id=archived.row.id,
-            share_id=share.id or 0,
-            feed_key_id=key.id or 0,
-            session_id=session.session_id,
-            folder=tmp_path,
-            worker=worker,
-            topic_id=topic.id,
-        )
+        return {
+            "source_id": source.id or 0,
+            "item_id": items[0],
+            "note_id": note.id,
+            "policy_id": policy.id,
+            "briefing_id": draft.row.id,
+            "archived_id": archived.row.id,
+            "share_id": share.id or 0,
+            "feed_key_id": key.id or 0,
+            "session_id": session.session_id,
+            "topic_id": topic.id,
+        }
 
 
 def free_port() -> int:
