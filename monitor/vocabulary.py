@@ -197,6 +197,14 @@ class JoinedBy(StrEnum):
     HAND = "hand"
 
 
+class KeyRole(StrEnum):
+    """What a name or number is to a document: its own, that of one it is about, or one that it mentions in passing."""
+
+    OWN = "own"
+    CITED = "cited"
+    MENTIONED = "mentioned"
+
+
 class ItemChangeKind(StrEnum):
     """What a reader needs to know of a change between two revisions of an item."""
 

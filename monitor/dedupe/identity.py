@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-from monitor.db.tables.collection import Item
 from monitor.dedupe.numbers import (
     DocumentNumber,
     compare_numbers,
@@ -20,6 +20,9 @@ from monitor.dedupe.texts import MAX_READ_CHARS, normalize_for_comparison
 from monitor.dedupe.titles import TitleFields, is_office, parse_subject, parse_title
 from monitor.urls import get_host, get_registrable_domain, url_key
 from monitor.vocabulary import ItemType
+
+if TYPE_CHECKING:  # workers that read pages compare offices, and have no database
+    from monitor.db.tables.collection import Item
 
 _MAX_KEPT_NAMES = 4096  # of sources, issuers and hosts, which items have in common
 MAX_CLOSE_DAYS = 3
@@ -52,7 +55,7 @@ class DocumentFeatures:
     text: str | None
 
     @classmethod
-    def of(cls, item: Item, text: str | None = None) -> "DocumentFeatures":
+    def of(cls, item: "Item", text: str | None = None) -> "DocumentFeatures":
         return cls(
             url=item.url,
             title=item.title,
@@ -91,7 +94,7 @@ class DocumentIdentity:
     precedence: Precedence
 
 
-def build_identity(item: Item, text: str | None = None) -> DocumentIdentity:
+def build_identity(item: "Item", text: str | None = None) -> DocumentIdentity:
     return parse_identity(DocumentFeatures.of(item, text))
 
 

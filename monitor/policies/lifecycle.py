@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import NamedTuple
 
-from monitor.db.tables.policies import KeyRole
 from monitor.dedupe.identity import is_same_office
 from monitor.dedupe.numbers import compare_numbers, keep_alphanumerics, normalize_text
 from monitor.document import DocumentFacts, Relation
 from monitor.i18n.message import Message
 from monitor.policies.names import Reference, build_number_key, fold_name, list_references, parse_number, split_words
-from monitor.vocabulary import DocumentKind, JoinedBy, PolicyStage, RelationType
+from monitor.vocabulary import DocumentKind, JoinedBy, KeyRole, PolicyStage, RelationType
 
 _STARTING_STAGES = frozenset(
     {

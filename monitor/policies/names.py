@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from monitor.db.tables.policies import KeyRole
 from monitor.dedupe.numbers import DocumentNumber, keep_alphanumerics, normalize_text, parse_document_number
 from monitor.dedupe.titles import parse_subject, parse_title
 from monitor.document import DocumentFacts, Relation
-from monitor.vocabulary import PolicyStage
+from monitor.vocabulary import KeyRole, PolicyStage
 
 MAX_KEY_CHARS = 180
 _MAX_READ_CHARS = 300_000

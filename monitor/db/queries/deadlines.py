@@ -28,7 +28,6 @@ from monitor.db.tables.policies import (
     DeadlineMove,
     DocumentKey,
     ItemFacts,
-    KeyRole,
     Policy,
     PolicyDocument,
     Topic,
@@ -39,7 +38,7 @@ from monitor.db.tables.policies import (
 from monitor.document import DocumentFacts
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
-from monitor.vocabulary import DeadlineKind, PolicyStage, RelationType, Verdict
+from monitor.vocabulary import DeadlineKind, KeyRole, PolicyStage, RelationType, Verdict
 
 REPEALING_RELATIONS = (RelationType.REPEALS, RelationType.REPLACES)
 _REPEALING_STAGES = (PolicyStage.FINAL, PolicyStage.AMENDMENT, PolicyStage.REPEAL, PolicyStage.IMPLEMENTATION)

@@ -13,9 +13,9 @@ from monitor.db.queries.filters import match_words
 from monitor.db.sessions import Queries, lock_decisions, sanitize_value, split_batches, upsert_rows
 from monitor.db.tables.collection import Item, ItemPageText
 from monitor.db.tables.evidence import Revision
-from monitor.db.tables.policies import Deadline, DocumentKey, ItemFacts, KeyRole, Policy, PolicyDocument, PolicyNote
+from monitor.db.tables.policies import Deadline, DocumentKey, ItemFacts, Policy, PolicyDocument, PolicyNote
 from monitor.document import DocumentFacts
-from monitor.vocabulary import DeadlineKind, PolicyStage
+from monitor.vocabulary import DeadlineKind, KeyRole, PolicyStage
 
 _MAX_RELATED = 400  # documents with a key in common that are looked at, the newest first
 

@@ -10,7 +10,7 @@ from sqlmodel import Field, SQLModel
 from monitor.db.tables.columns import StrEnumType, enum_field, instant_field, list_field, message_field, owner_field
 from monitor.document import DocumentFacts
 from monitor.i18n.message import Message
-from monitor.vocabulary import DeadlineKind, JoinedBy, JudgedBy, PolicyStage, RankDirection, Verdict
+from monitor.vocabulary import DeadlineKind, JoinedBy, JudgedBy, KeyRole, PolicyStage, RankDirection, Verdict
 
 
 class ItemFacts(SQLModel, table=True):
@@ -27,14 +27,6 @@ class ItemFacts(SQLModel, table=True):
     @property
     def document(self) -> DocumentFacts:
         return DocumentFacts.model_validate(self.facts)
-
-
-class KeyRole(StrEnum):
-    """What a name or number is to a document: its own, that of one it is about, or one that it mentions in passing."""
-
-    OWN = "own"
-    CITED = "cited"
-    MENTIONED = "mentioned"
 
 
 class DocumentKey(SQLModel, table=True):

@@ -22,7 +22,6 @@ from monitor.db.tables.policies import (
     AlertKind,
     DocumentKey,
     ItemFacts,
-    KeyRole,
     Policy,
     PolicyDocument,
     Topic,
@@ -37,7 +36,7 @@ from monitor.services.alerts import AlertService
 from monitor.services.deadlines import DeadlineQuery, DeadlineService
 from monitor.services.dispatch import DeliveryDispatcher
 from monitor.steps import InProcessSteps
-from monitor.vocabulary import DeadlineKind, ItemType, JoinedBy, MarkAction, PolicyStage, RelationType
+from monitor.vocabulary import DeadlineKind, ItemType, JoinedBy, KeyRole, MarkAction, PolicyStage, RelationType
 
 COMMENTS = DeadlineKind.COMMENTS_UNTIL
 TODAY = dt.date(2026, 3, 2)

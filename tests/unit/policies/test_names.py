@@ -5,7 +5,6 @@ import time
 import pytest
 
 from monitor.db.queries.deadlines import is_unique_key
-from monitor.db.tables.policies import KeyRole
 from monitor.document import DocumentFacts, Relation
 from monitor.policies.names import (
     build_number_key,
@@ -15,7 +14,7 @@ from monitor.policies.names import (
     list_relation_keys,
     name_document,
 )
-from monitor.vocabulary import PolicyStage, RelationType
+from monitor.vocabulary import KeyRole, PolicyStage, RelationType
 
 
 @pytest.mark.parametrize(
