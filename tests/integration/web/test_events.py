@@ -38,7 +38,7 @@ async def client(desk: Any) -> AsyncIterator[httpx.AsyncClient]:
     token = await desk.app.tokens.create("watcher", "reader", by=COMMAND_LINE)
     async with (
         serve_web(desk.app) as address,
-        httpx.AsyncClient(base_url=address, headers={"Authorization": f"Bearer {token}"}) as client,
+        httpx.AsyncClient(base_url=address, headers={"Authorization": f"Bearer {token}"}, timeout=60) as client,
     ):
         yield client
 

@@ -191,7 +191,7 @@ async def place(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path)
         draft = await app.drafts.get(house.briefing_id)
         await app.deliveries.send_saved("weekly", draft, by=COMMAND_LINE)
         address = await stack.enter_async_context(serve_web(app))
-        client = await stack.enter_async_context(httpx.AsyncClient(base_url=address, trust_env=False))
+        client = await stack.enter_async_context(httpx.AsyncClient(base_url=address, trust_env=False, timeout=60))
         signed_in = await client.post("/sign-in", data={"name": "admin", "password": PASSWORD})
         assert signed_in.status_code == 303, signed_in.text
         proved = next(item.id for item in await app.archive.list_items(ItemQuery(), limit=None) if item.evidence)

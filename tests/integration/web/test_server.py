@@ -44,7 +44,11 @@ async def test_the_end_of_an_answer_does_not_wait_for_the_browser_to_confirm_its
 ) -> None:
     settings = Settings(data_dir=tmp_path, database_url=sqlite_url, web={"port": free_port})
     times = []
-    async with open_app(settings) as app, serve_web(app) as address, httpx.AsyncClient(base_url=address) as client:
+    async with (
+        open_app(settings) as app,
+        serve_web(app) as address,
+        httpx.AsyncClient(base_url=address, timeout=60) as client,
+    ):
         for _ in range(20):
             began = time.perf_counter()
             (await client.get("healthz")).raise_for_status()

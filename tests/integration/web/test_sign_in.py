@@ -168,7 +168,7 @@ async def test_an_address_that_the_client_makes_up_does_not_pass_the_limit(
 ) -> None:
     web = {"port": free_port, "trusted_proxies": trusted}
     settings = Settings(data_dir=tmp_path, database_url=sqlite_url, web=web)
-    async with open_app(settings) as app, serve_web(app) as url, httpx.AsyncClient(base_url=url) as client:
+    async with open_app(settings) as app, serve_web(app) as url, httpx.AsyncClient(base_url=url, timeout=60) as client:
         statuses = []
         for number in range(22):
             made_up = {"X-Forwarded-For": f"198.51.100.{number}", "Forwarded": f"for=198.51.100.{number}"}
@@ -181,7 +181,7 @@ async def test_an_address_that_the_client_makes_up_does_not_pass_the_limit(
 async def test_a_trusted_proxy_names_the_client(tmp_path: Path, sqlite_url: str, free_port: int) -> None:
     web = {"port": free_port, "trusted_proxies": ["127.0.0.1", "10.0.0.0/8"]}
     settings = Settings(data_dir=tmp_path, database_url=sqlite_url, web=web)
-    async with open_app(settings) as app, serve_web(app) as url, httpx.AsyncClient(base_url=url) as client:
+    async with open_app(settings) as app, serve_web(app) as url, httpx.AsyncClient(base_url=url, timeout=60) as client:
         form = {"name": "guess", "password": "wrong"}
         named = {"X-Forwarded-For": "198.51.100.1, 203.0.113.5, 10.1.2.3"}
         assert (await client.post("sign-in", data=form, headers=named)).status_code == 403
