@@ -57,6 +57,7 @@ async def _serve(
         scheduler = False
     await _check_installation(settings)
     async with AsyncExitStack() as stack:
+        _start_metrics(settings, stack)
         stop = await stack.enter_async_context(_handle_stop_signals())
         app = await stack.enter_async_context(open_service(settings, worker=worker, scheduler=scheduler))
         address = await _start_web(terminal, app, stack) if web else None
@@ -93,6 +94,18 @@ async def _check_installation(settings: "Settings") -> None:
         if DatabaseAddress.parse(settings.database_url).file is not None:
             raise
         _log.warning("%s", error)
+
+
+def _start_metrics(settings: "Settings", stack: AsyncExitStack) -> None:
+    """Show what this process measures until the stack ends, where a port is set."""
+    from monitor.metrics import serve_process_metrics
+
+    host, port = settings.web.host, settings.work.metrics_port
+    if port is not None:
+        try:
+            stack.enter_context(serve_process_metrics(host, port))
+        except OSError as error:
+            raise UsageError("serve.metrics_unusable", host=host, port=port, reason=error.strerror or "") from None
 
 
 async def _start_web(terminal: Terminal, app: "App", stack: AsyncExitStack) -> str:

@@ -315,6 +315,9 @@ class WorkSettings(SettingsGroup):
     misfire_grace_s: int = setting(3600, "how late a planned run may still start", ge=1)
     retention_days: int = setting(400, "how long texts and records are kept; known urls are kept for ever", ge=1)
     audit_retention_days: int = setting(1100, "how long the audit is kept", ge=1)
+    metrics_port: int | None = setting(
+        None, "a port of web.host where this process shows its own figures to anybody; null = none", ge=1, le=65535
+    )
 
 
 class LogSettings(SettingsGroup):

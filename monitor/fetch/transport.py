@@ -2,6 +2,7 @@
 
 import datetime as dt
 import re
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -19,6 +20,7 @@ from monitor.fetch.guard import Guard
 from monitor.fetch.politeness import HostSession, Politeness
 from monitor.fetch.result import NO_BROWSER, FetchError, FetchResult, Recorder, Response
 from monitor.i18n.message import Message
+from monitor.metrics import FETCH_SECONDS
 from monitor.page import PageError, PageErrorCode
 from monitor.urls import get_host
 from monitor.vocabulary import FetchMode
@@ -163,10 +165,12 @@ class SiteTransport:
 
     async def fetch(self, url: str, mode: FetchMode) -> FetchResult:
         at = self.clock.now()
+        began_s: float | None = None
         error: PageError | None = None
         response: Response | None = None
         try:
             async with self._host_session.acquire(url):
+                began_s = time.perf_counter()
                 if mode is FetchMode.RENDERED:
                     response = await self.renderer.render(url)
                 else:
@@ -182,6 +186,9 @@ class SiteTransport:
             error, response = failure.error, failure.response
         except BrowserMissing as missing:
             error = PageError(code=PageErrorCode.NETWORK, detail_code=NO_BROWSER, message=missing.message)
+        if began_s is not None:
+            outcome = "ok" if error is None else error.code
+            FETCH_SECONDS.labels(mode, outcome).observe(time.perf_counter() - began_s)
         if response is not None and self.scrub is not None:
             response = self.scrub(response)
         robots_note = self.politeness.find_robots_note(url)

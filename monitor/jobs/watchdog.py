@@ -7,9 +7,10 @@ import time
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from monitor.logs import get_logger
+from monitor.metrics import LOOP_BLOCKED, LOOP_BLOCKED_SECONDS
 
 BLOCKED_AFTER_S = 1.0
 _PAUSE_S = 0.25
@@ -20,14 +21,11 @@ _MAX_LOGGED_FRAMES = 25
 class LoopWatchdog:
     """Watches one event loop from a thread of its own.
 
-    `blocked_total` counts how often the loop did not answer for more than a second, `blocked_seconds` for how long.
     The stack is logged while the loop is blocked; where what blocks it holds the interpreter too, the log can only
     tell how long it took.
     """
 
     blocked_after_s: float = BLOCKED_AFTER_S
-    blocked_total: int = field(default=0, init=False)
-    blocked_seconds: float = field(default=0.0, init=False)
 
     @contextmanager
     def watch(self) -> Iterator[None]:
@@ -55,8 +53,8 @@ class LoopWatchdog:
                         return
             blocked_s = time.monotonic() - asked_at_s
             if blocked_s > self.blocked_after_s:
-                self.blocked_total += 1
-                self.blocked_seconds += blocked_s
+                LOOP_BLOCKED.inc()
+                LOOP_BLOCKED_SECONDS.inc(blocked_s)
                 get_logger("jobs").warning("event loop answers again", blocked_s=round(blocked_s, 1))
 
 

@@ -13,6 +13,7 @@ from monitor.errors import ModelFailed, ModelUnavailable
 from monitor.i18n.message import Message
 from monitor.llm.chat import ChatMessage, Completion, CompletionRequest, CutReason
 from monitor.llm.context import estimate_tokens
+from monitor.metrics import MODEL_CALL_SECONDS
 from monitor.vocabulary import Phase
 
 CIRCUIT_FAILURE_THRESHOLD = 5
@@ -271,6 +272,10 @@ class RunModel:
         `began` is None for a call that was not made.
         """
         asked, model = call.request.asked, call.request.model
+        seconds = 0.0 if began is None else time.perf_counter() - began
+        if began is not None:
+            kind = f"http_{outcome[5]}xx" if outcome.startswith("http_") else outcome
+            MODEL_CALL_SECONDS.labels(asked.phase, kind).observe(seconds)
         row = ModelCall(
             run_id=self.run_id,
             phase=asked.phase,
@@ -279,7 +284,7 @@ class RunModel:
             prompt_tokens=completion.prompt_tokens if completion else 0,
             completion_tokens=completion.completion_tokens if completion else 0,
             context_chars=sum(message.size_chars for message in asked.messages),
-            latency_ms=0 if began is None else round((time.perf_counter() - began) * 1000),
+            latency_ms=round(seconds * 1000),
             outcome=outcome,
             at=call.at,
             cost=self._compute_cost(model, completion or Completion()),

@@ -26,6 +26,7 @@ from monitor.fetch.session import open_session
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
 from monitor.logs import bind_log_context, get_logger
+from monitor.metrics import RUN_SECONDS, RUN_WAIT_SECONDS
 from monitor.page import Candidate
 from monitor.pages.documents import DocumentReader
 from monitor.services.alarms import AlarmService
@@ -305,6 +306,7 @@ class SweepService(AuditedService):
         begun = {"since": window.since, "until": window.until, "is_baseline": source.last_success_at is None}
         await store.runs.update(run.id, **begun)
         if not is_trial:
+            RUN_WAIT_SECONDS.observe(max(0.0, (started_at - run.planned_at).total_seconds()))
             await self.dependency_factory.save_manifest(run, source, store, deps, start)
         return _TakenRun(run=run.model_copy(update=begun), source=source, deps=deps, start=start)
 
@@ -452,6 +454,8 @@ class SweepService(AuditedService):
             await store.runs.end(run.id, source.id, status=status, at=self.clock.now())
         if not is_trial:
             await self.alarm_service.notify_new_alarms()
+            if run.started_at is not None:
+                RUN_SECONDS.labels(status).observe((self.clock.now() - run.started_at).total_seconds())
         _log.info("run ended", run=run.id, source=source.name, status=str(status))
         return status
 

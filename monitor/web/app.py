@@ -29,6 +29,7 @@ from monitor.web.api import feeds as feeds_api
 from monitor.web.api import find as find_api
 from monitor.web.api import health as health_api
 from monitor.web.api import items as items_api
+from monitor.web.api import metrics as metrics_api
 from monitor.web.api import people as people_api
 from monitor.web.api import policies as policies_api
 from monitor.web.api import research as research_api
@@ -44,6 +45,7 @@ from monitor.web.middleware import (
     BodyLimitMiddleware,
     ClientAddressMiddleware,
     LanguageMiddleware,
+    MetricsMiddleware,
     PrefixMiddleware,
     Problem,
     ResponseHeadersMiddleware,
@@ -80,6 +82,7 @@ _SHUTDOWN_TIMEOUT_S = 5
 
 _API_ROUTERS = (
     health_api.service_router,
+    metrics_api.router,
     search_api.router,
     find_api.router,
     ask_api.router,
@@ -168,6 +171,7 @@ def create_web_app(app: App) -> FastAPI:
     web.router.routes.extend(_build_router().routes)
     web.mount("/static", _StaticAssets(directory=Path(__file__).parent / "ui" / "static"), name="static")
     web.add_api_route("/api/openapi.json", _get_schema, include_in_schema=False)
+    web.add_middleware(MetricsMiddleware)  # the innermost: it sees the route that was found
     web.add_middleware(BodyLimitMiddleware, refuse=_refuse_large_body)
     web.add_middleware(ResponseHeadersMiddleware, headers=_SECURITY_HEADERS)
     web.add_middleware(LanguageMiddleware)

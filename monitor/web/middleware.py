@@ -1,6 +1,7 @@
 """What every request and answer goes through: proxy prefix, language, size limit, security headers."""
 
 import ipaddress
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,15 +16,40 @@ from monitor.i18n.catalogue import LANGUAGES
 from monitor.i18n.message import Message as CodedMessage
 from monitor.i18n.model import reader_language
 from monitor.logs import get_logger
+from monitor.metrics import REQUEST_SECONDS
 
 LANGUAGE_COOKIE = "monitor_language"
 MAX_BODY_BYTES = 4 * 1024 * 1024
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 _log = get_logger("web")
 
 
 class BodyTooLargeError(Exception):
     """The body is longer than `MAX_BODY_BYTES`."""
+
+
+@dataclass
+class MetricsMiddleware:
+    """Measures how long each request waits for the head of its answer; a stream may go on for hours after it."""
+
+    app: ASGIApp
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        began_s = time.perf_counter()
+
+        async def send_measured(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                method = scope["method"] if scope["method"] in _METHODS else "other"
+                route = getattr(scope.get("route"), "path", "none")
+                seconds = time.perf_counter() - began_s
+                REQUEST_SECONDS.labels(method, route, f"{message['status'] // 100}xx").observe(seconds)
+            await send(message)
+
+        await self.app(scope, receive, send_measured)
 
 
 @dataclass

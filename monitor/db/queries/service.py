@@ -120,6 +120,7 @@ class ScheduleStore(Queries, retries=False):
 
 
 _MAX_REPORTS = 100
+_MAX_LAST_SUCCESSES = 1000
 _STATEMENT_COUNTS = ("supported_by_code", "supported_by_model", "unchecked", "contradicted", "unsupported")
 _METRIC_KINDS = (
     TotalKind.RUN,
@@ -154,6 +155,7 @@ class ServiceMetrics(BaseModel):
 
     What ended, was booked or was first seen counts even where pruning has deleted it since.
 
+    `last_successes` are those of the enabled sources by name, the oldest thousand.
     `statements` are the sentences of summaries under the names that `Item.statements` has for their verdicts.
     """
 
@@ -161,6 +163,7 @@ class ServiceMetrics(BaseModel):
     oldest_queued_at: dt.datetime | None = None
     sources: int = 0
     failing_sources: int = 0
+    last_successes: dict[str, dt.datetime] = Field(default_factory=dict)
     items: int = 0
     model_calls: dict[str, int] = Field(default_factory=dict)
     tokens: int = 0
@@ -175,6 +178,12 @@ class MetricsQueries(Queries, retries=False):
         failing = (col(Source.enabled), col(Source.consecutive_failures) > 0)
         waiting = select(func.min(Run.planned_at)).where(col(Run.status) == RunStatus.QUEUED)
         open_alarms = col(Alarm.cleared_at).is_(None)
+        successful = (
+            select(col(Source.name), col(Source.last_success_at))
+            .where(col(Source.enabled), col(Source.last_success_at).is_not(None))
+            .order_by(col(Source.last_success_at))
+            .limit(_MAX_LAST_SUCCESSES)
+        )
         async with self._sessions.begin_read() as session:
             sums = await load_sums(session, _METRIC_KINDS)
             counts = {
@@ -189,6 +198,7 @@ class MetricsQueries(Queries, retries=False):
                 oldest_queued_at=await session.scalar(waiting),
                 sources=await session.scalar(select(func.count()).where(col(Source.enabled))) or 0,
                 failing_sources=await session.scalar(select(func.count()).where(*failing)) or 0,
+                last_successes={row.name: row.last_success_at for row in await session.execute(successful)},
                 items=counts[TotalKind.ITEM].get("", 0),
                 model_calls=counts[TotalKind.CALL],
                 tokens=round(sum(total.amount for total in sums[TotalKind.CALL].values())),

@@ -1,30 +1,20 @@
 """The API of today's summary, health, alarms, blocks, costs and the audit, and what monitoring asks."""
 
 import datetime as dt
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from enum import StrEnum
-from statistics import median
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
-from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Gauge, ProcessCollector, generate_latest
 from pydantic import BaseModel, Field
 
-from monitor.db.queries.service import ServiceMetrics
-from monitor.db.tables.delivery import AlarmKind, AlarmView, DeliveryStatus
-from monitor.db.tables.research import ResearchStatus
-from monitor.jobs.watchdog import LoopWatchdog
-from monitor.research.shapes import ReportScore
+from monitor.db.tables.delivery import AlarmView
 from monitor.services.alarms import SourceHealth
 from monitor.services.health import HostBlock, ReadinessSchema, ServiceStatus
 from monitor.services.today import TodaySummary
 from monitor.services.usage import CostLedger
-from monitor.vocabulary import RunStatus
 from monitor.web.api.cursors import Limit, cut_page, decode_id
 from monitor.web.auth import Admin, AppDep, Reader, load_principal
-from monitor.web.problems import PROBLEM_RESPONSES, build_problem_responses
+from monitor.web.problems import PROBLEM_RESPONSES
 
 FilterText = Annotated[str | None, Query(max_length=200)]
 _EXAMPLE_DAYS = {"a week": {"value": 7}, "a quarter": {"value": 90}}
@@ -168,83 +158,3 @@ async def readyz(app: AppDep, request: Request, response: Response) -> Readiness
     # Without the database nobody is known, and whoever asks for a person waits until it is back.
     is_known = readiness.database == "ok" and await load_principal(request) is not None
     return readiness if is_known else ReadinessSchema(is_ready=readiness.is_ready)
-
-
-@service_router.get(
-    "/metrics",
-    summary="Figures for Prometheus",
-    response_class=Response,
-    responses={
-        200: {"content": {"text/plain": {"schema": {"type": "string"}}}},
-        **build_problem_responses(401, 403, 503),
-    },
-)
-async def metrics(app: AppDep, _: Reader) -> Response:
-    """Figures in the form that Prometheus reads."""
-    rendered = _render_metrics(*await app.readiness.get_metrics(), watchdog=app.watchdog)
-    return Response(rendered, media_type=CONTENT_TYPE_LATEST)
-
-
-def _render_metrics(
-    figures: ServiceMetrics, queue_wait_s: float, process_counts: Mapping[str, int], *, watchdog: LoopWatchdog
-) -> bytes:
-    """The figures are those of the database: every process of a service tells the same, and a restart loses none.
-
-    Those of the event loop are this process's own, as are those of the process.
-    """
-    research = figures.research
-    scores = [ReportScore.model_validate(report.score) for report in research.reports]
-    refused = sum((Counter(score.refused) for score in scores), Counter[str]())
-    seconds = [report.seconds for report in research.reports]
-    durations = {"median": median(seconds), "longest": max(seconds)} if seconds else {}
-    registry = CollectorRegistry()
-    ProcessCollector(registry=registry)
-    by_label: list[tuple[str, str, str, Mapping[str, float]]] = [
-        ("monitor_runs", "Runs by status", "status", _add_zeros(RunStatus, figures.runs)),
-        ("monitor_processes", "Processes at work by kind", "kind", process_counts),
-        ("monitor_model_calls", "Model calls by outcome", "outcome", figures.model_calls),
-        ("monitor_deliveries", "Deliveries by status", "status", _add_zeros(DeliveryStatus, figures.deliveries)),
-        ("monitor_alarms", "Open alarms by kind", "kind", _add_zeros(AlarmKind, figures.alarms)),
-        ("monitor_researches", "Researches by status", "status", _add_zeros(ResearchStatus, research.by_status)),
-        ("monitor_research_refused", "Left out of the latest 100 reports, by kind", "kind", refused),
-        ("monitor_research_seconds", "How long the latest 100 took", "of", durations),
-    ]
-    for name, text, label, values in by_label:
-        gauge = Gauge(name, text, [label], registry=registry)
-        for key, value in values.items():
-            gauge.labels(key).set(value)
-    statements = Gauge("monitor_statements", "Sentences of summaries", ["verdict", "by"], registry=registry)
-    for name, count in figures.statements.items():
-        verdict, _, judged_by = name.partition("_by_")
-        statements.labels(verdict, judged_by).set(count)
-    totals = [
-        ("monitor_queue_wait_seconds", "How long the oldest queued run has been waiting", queue_wait_s),
-        ("monitor_sources", "Sources that are enabled", figures.sources),
-        ("monitor_sources_failing", "Of these, those whose last run failed", figures.failing_sources),
-        ("monitor_items", "Items in the archive", figures.items),
-        ("monitor_tokens", "Tokens of all model calls on record", figures.tokens),
-        ("monitor_research_tokens", "Tokens of the model calls of researches", research.tokens),
-        ("monitor_research_cost", "What these cost, where they had a price", research.cost),
-        ("monitor_loop_blocked_total", "How often the event loop was blocked for a second", watchdog.blocked_total),
-        ("monitor_loop_blocked_seconds", "For how long it was blocked", watchdog.blocked_seconds),
-        *_list_worst_scores(scores),
-    ]
-    for name, text, value in totals:
-        Gauge(name, text, registry=registry).set(value)
-    return generate_latest(registry)
-
-
-def _add_zeros(kinds: type[StrEnum], counts: Mapping[str, int]) -> dict[str, int]:
-    return {str(kind): counts.get(kind, 0) for kind in kinds}
-
-
-def _list_worst_scores(scores: Sequence[ReportScore]) -> Iterator[tuple[str, str, float]]:
-    """Yield the lowest of each score as name, text and share; both fidelities are to be 1."""
-    for name, text in (
-        ("quote_fidelity", "Quotes that stand in the kept page"),
-        ("figure_fidelity", "Figures and dates that stand in a cited note"),
-        ("citation_coverage", "Sentences that cite"),
-    ):
-        shares = [share for score in scores if (share := getattr(score, name)) is not None]
-        if shares:
-            yield f"monitor_research_{name}", f"{text}; the lowest of 100", min(shares)

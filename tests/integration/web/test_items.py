@@ -592,8 +592,8 @@ async def test_programs_get_verdicts_and_counts(judged_shelf: Shelf) -> None:
     assert "近 7 天的摘要： 共 3 句" in " ".join((await browser.get("/health")).text.split())
     assert (await browser.get("/api/health")).json()["machine"]["statements"]["supported_by_model"] == 1
     metrics = (await browser.get("/metrics")).text
-    assert 'monitor_statements{by="code",verdict="supported"} 1.0' in metrics
-    assert 'monitor_statements{by="",verdict="contradicted"} 1.0' in metrics
+    assert 'monitor_statements_total{by="code",verdict="supported"} 1.0' in metrics
+    assert 'monitor_statements_total{by="",verdict="contradicted"} 1.0' in metrics
 
 
 async def test_lists_and_briefings_mark_what_nothing_could_verify(judged_shelf: Shelf) -> None:

@@ -253,7 +253,7 @@ async def test_the_figures_of_researches_are_told_to_prometheus(desk: Any, edito
         "monitor_research_figure_fidelity 1.0",
         'monitor_research_seconds{of="median"} 83.0',
         'monitor_research_refused{kind="quotes"} 2.0',
-        "monitor_research_tokens 0.0",
+        "monitor_research_tokens_total 0.0",
     ):
         assert line in lines
 

@@ -5,6 +5,7 @@ import time
 import pytest
 
 from monitor.jobs.watchdog import LoopWatchdog
+from monitor.metrics import process_registry
 
 
 def hold_up(seconds: float) -> None:
@@ -13,26 +14,32 @@ def hold_up(seconds: float) -> None:
         pass
 
 
-async def wait_for_count(watchdog: LoopWatchdog) -> None:
+def read_counts() -> tuple[float, float]:
+    names = ("monitor_loop_blocked_total", "monitor_loop_blocked_seconds_total")
+    count, seconds = (process_registry.get_sample_value(name) or 0.0 for name in names)
+    return count, seconds
+
+
+async def wait_for_count(before: float) -> None:
     async with asyncio.timeout(10):
-        while not watchdog.blocked_total:  # noqa: ASYNC110 -- it counts in a thread
+        while read_counts()[0] == before:  # noqa: ASYNC110 -- it counts in a thread
             await asyncio.sleep(0.01)
 
 
 async def test_a_blocked_loop_is_counted_and_its_stack_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING, logger="monitor")
-    watchdog = LoopWatchdog(blocked_after_s=0.1)
-    with watchdog.watch():
+    count, seconds = read_counts()
+    with LoopWatchdog(blocked_after_s=0.1).watch():
         await asyncio.sleep(0)
         hold_up(1.0)
-        await wait_for_count(watchdog)
-    assert watchdog.blocked_total == 1
-    assert watchdog.blocked_seconds > 0.1
+        await wait_for_count(count)
+    assert read_counts()[0] == count + 1
+    assert read_counts()[1] > seconds + 0.1
     assert any("hold_up" in str(record.msg) for record in caplog.records)
 
 
 async def test_a_loop_that_answers_is_not_counted() -> None:
-    watchdog = LoopWatchdog(blocked_after_s=30)
-    with watchdog.watch():
+    before = read_counts()
+    with LoopWatchdog(blocked_after_s=30).watch():
         await asyncio.sleep(0.5)
-    assert (watchdog.blocked_total, watchdog.blocked_seconds) == (0, 0.0)
+    assert read_counts() == before
