@@ -1,6 +1,8 @@
 """The figures for Prometheus, and the dashboard and alert rules that are shipped for them."""
 
 import re
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +53,16 @@ async def test_dashboard_and_alert_rules_ask_for_figures_that_exist(figures: dic
     }
     assert asked <= there
     assert len(asked) > 8
+
+
+def test_alert_rules_are_valid() -> None:
+    promtool = shutil.which("promtool")
+    if promtool is None:
+        pytest.skip("promtool is not installed; it comes with Debian's package prometheus")
+    checked = subprocess.run(
+        [promtool, "check", "rules", DEPLOY / "prometheus/alerts.yml"], capture_output=True, check=False
+    )
+    assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
 async def test_a_process_shows_what_it_measures_on_a_port_of_its_own(free_port: int) -> None:
