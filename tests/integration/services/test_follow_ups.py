@@ -212,11 +212,13 @@ async def test_a_killed_answer_goes_on_with_the_step_in_hand(
         await app.store.research.mark_enqueued(asked, at=app.clock.now())
         before = len(model.requests)
 
+        searched = searches(world)
+
         def die_at_the_second_answer(event: Any) -> None:
-            if (event.data["payload"].get("metadata") or {}).get("node") == "follow_up" and searches(world) > 1:
+            node = (event.data["payload"].get("metadata") or {}).get("node")
+            if node == "follow_up" and searches(world) > searched:
                 work.cancel()
 
-        searched = searches(world)
         work = asyncio.create_task(
             app.research.execute(asked, executor="one", steps=InProcessSteps(), on_event=die_at_the_second_answer)
         )
