@@ -30,7 +30,7 @@ from monitor.demo.site import TIMEZONE, SampleSite
 
 RELEASES = Path(__file__).parents[2] / "fixtures" / "releases"
 COMMAND_TIMEOUT_S = 240
-START_TIMEOUT_S = 90
+START_TIMEOUT_S = 240
 DRAWN_TEXT = "这一段文字是脚本写出来的，没有浏览器就读不到。"
 _DRAWN_PAGE = f"""<html><head><meta charset="utf-8"><title>通知</title></head><body><div id="app"></div><script>
 const paragraphs = Array.from({{length: 20}}, (_, number) => `<p>第${{number + 1}}段：{DRAWN_TEXT}</p>`);
