@@ -48,6 +48,7 @@ PAGES_WITH_LABELS = [
     if page.name.split(".")[0] not in BOLD_BEGINNINGS
 ]
 CODE_BLOCK = re.compile(r"^ *```.*?^ *```[ \t]*$", re.MULTILINE | re.DOTALL)
+SHOWN = re.compile(r"```text\n.*", re.DOTALL)
 
 IMAGE = re.compile(r"!\[[^\]]*\]\(([^)\s]+)\)|<img\b[^>]*\bsrc=\"([^\"]+)\"")
 
@@ -239,8 +240,9 @@ def list_headings(text: str) -> list[int]:
 
 
 def list_code(text: str) -> list[str]:
-    """The fenced blocks of code without their comments, which may be translated."""
-    return [re.sub(r"(^|\s)#.*$", "", block, flags=re.MULTILINE) for block in CODE_BLOCK.findall(text)]
+    """The fenced blocks of code without what may be translated: comments, and what the program shows."""
+    blocks = (SHOWN.sub("```text", block) for block in CODE_BLOCK.findall(text))
+    return [re.sub(r"(^|\s)#.*$", "", block, flags=re.MULTILINE) for block in blocks]
 
 
 @pytest.mark.parametrize("page", TRANSLATED, ids=lambda page: str(page.relative_to(DOCS)))

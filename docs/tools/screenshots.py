@@ -27,6 +27,7 @@ from monitor.fetch.browser.launch import find_browser
 from tests.acceptance.people import PASSWORD, Person
 
 ANALYST = "analyst"
+QUESTION = "绿色电力直连项目有哪些要求，何时申报？"
 IMAGES = Path(__file__).parents[1] / "images"
 LOCALES = {"en": "en-GB", "zh": "zh-CN"}
 MAX_BYTES = 200_000
@@ -80,12 +81,31 @@ async def open_calendar(person: Person) -> None:
     await person.page.goto(f"{person.address}calendar?month={month:%Y-%m}")
 
 
+async def open_policy(person: Person) -> None:
+    """Open the policy with the most documents."""
+    await person.page.goto(f"{person.address}policies")
+    rows = [
+        (int(await row.locator("td.number").inner_text()), await find_address(row.locator("th a")))
+        for row in await person.page.locator("table.list tbody tr").all()
+    ]
+    await person.page.goto(max(rows)[1])
+
+
+async def open_research(person: Person) -> None:
+    """Open the report of the latest research."""
+    await person.page.goto(f"{person.address}research")
+    await person.page.goto(await find_address(person.page.locator("table.list th a").first))
+    await expect(person.page.locator("h1")).to_be_visible()
+
+
 SHOTS = [
     Shot("today", 1280, 860, open_today),
     Shot("items", 1400, 720, open_reader),
     Shot("evidence", 1280, 860, open_evidence),
     Shot("briefing-phone", 390, 844, open_briefing),
     Shot("calendar", 1280, 860, open_calendar),
+    Shot("policy", 1280, 860, open_policy),
+    Shot("research", 1280, 860, open_research),
 ]
 
 
@@ -132,13 +152,16 @@ def find_free_port() -> int:
         return int(server.getsockname()[1])
 
 
-async def sit_down(browser: Browser, language: str, address: str) -> Person:
+async def sit_down(browser: Browser, language: str, address: str, *, name: str = ANALYST) -> Person:
     context = await browser.new_context(locale=LOCALES[language], timezone_id=TIMEZONE, reduced_motion="reduce")
     context.set_default_timeout(PAGE_TIMEOUT_MS)
-    return Person(await context.new_page(), language, address)
+    person = Person(await context.new_page(), language, address)
+    await person.sign_in(name, PASSWORD)
+    await expect(person.page.get_by_role("navigation").first).to_be_visible()
+    return person
 
 
-async def take(shot: Shot, person: Person, folder: Path) -> None:
+async def take(shot: Shot, person: Person, folder: Path) -> Path:
     await person.page.set_viewport_size({"width": shot.width, "height": shot.height})
     await shot.open(person)
     await settle(person.page)
@@ -146,6 +169,7 @@ async def take(shot: Shot, person: Person, folder: Path) -> None:
     await person.page.screenshot(path=path, animations="disabled", caret="hide")
     if path.stat().st_size > MAX_BYTES:
         sys.stderr.write(f"{path} has {path.stat().st_size} bytes, more than {MAX_BYTES}\n")
+    return path
 
 
 async def settle(page: Page) -> None:
@@ -159,8 +183,6 @@ async def take_all(address: str) -> None:
         browser = await playwright.chromium.launch(executable_path=str(path), args=["--no-sandbox"])
         for language in LOCALES:
             person = await sit_down(browser, language, address)
-            await person.sign_in(ANALYST, PASSWORD)
-            await expect(person.page.get_by_role("navigation").first).to_be_visible()
             for shot in SHOTS:
                 await take(shot, person, IMAGES / language)
         await browser.close()
@@ -188,6 +210,7 @@ async def main() -> None:
         await run_monitor(folder, "users", "add", ANALYST, "--role", "admin")
         await run_monitor(folder, "users", "passwd", ANALYST, "--password-stdin", stdin=f"{PASSWORD}\n")
         await run_monitor(folder, "sweep", "--all")
+        await run_monitor(folder, "research", QUESTION)
         await stack.enter_async_context(serve_desk(folder))
         await take_all(f"http://127.0.0.1:{port}/")
 

@@ -61,7 +61,7 @@ def install(system: Path, words: list[str]) -> None:
     )
     (system / "etc/machine-id").unlink(missing_ok=True)
     if Path("config.yaml").exists():
-        shutil.copy("config.yaml", own)
+        shutil.copyfile("config.yaml", own / "config.yaml")  # readable, whatever the mode of ours
     for name, value in os.environ.items():
         if name.startswith("MONITOR_"):
             secret = own / "secrets" / name

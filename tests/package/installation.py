@@ -12,8 +12,8 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,13 +21,16 @@ from zoneinfo import ZoneInfo
 
 import pypdfium2
 import yaml
+from sqlalchemy import MetaData, create_engine, delete, insert, select
 
+from monitor.db import migrate
+from monitor.db.engines import DatabaseAddress, open_migration_engine
 from monitor.demo.serving import LoopbackRequest, LoopbackResponse, serve_loopback
 from monitor.demo.site import TIMEZONE, SampleSite
 
 RELEASES = Path(__file__).parents[2] / "fixtures" / "releases"
 COMMAND_TIMEOUT_S = 240
-START_TIMEOUT_S = 90
+START_TIMEOUT_S = 240
 DRAWN_TEXT = "这一段文字是脚本写出来的，没有浏览器就读不到。"
 _DRAWN_PAGE = f"""<html><head><meta charset="utf-8"><title>通知</title></head><body><div id="app"></div><script>
 const paragraphs = Array.from({{length: 20}}, (_, number) => `<p>第${{number + 1}}段：{DRAWN_TEXT}</p>`);
@@ -183,16 +186,23 @@ def exercise(
     folder: Path,
     *,
     port: int,
-    settings: Mapping[str, Any] | None = None,
     environment: Mapping[str, str] | None = None,
     parts: Sequence[str] = ("serve",),
+    create_database: Callable[[], str] | None = None,
 ) -> None:
     """Try a way to run the program: all of what `make package-test` has to show of it.
 
     Doctor is green with a drawn page, the sample is swept, its briefing is a PDF, the service is started twice and
-    answers on `port` of loopback, and data of every released version is upgraded. `settings` go into config.yaml.
+    answers on `port` of loopback, and data of every released version is upgraded. Where the service has several
+    `parts`, they do the sweep. `create_database` returns the URL of an empty PostgreSQL database; without it each
+    installation has its SQLite file.
     """
-    installation = Installation(command, folder / "own", settings or {}, environment or {})
+
+    def install(name: str) -> Installation:
+        settings = {} if create_database is None else {"database_url": create_database()}
+        return Installation(command, folder / name, settings, environment or {})
+
+    installation = install("own")
     with serve_sample() as sample:
         installation.configure(
             network={"allowed_private_hosts": sample.hosts},
@@ -203,12 +213,12 @@ def exercise(
         )
         installation.run("init")
         check_health(installation, sample)
-        check_sweep(installation, sample)
+        with installation.serve(*parts) if len(parts) > 1 else nullcontext():
+            check_sweep(installation, sample)
         check_pdf(installation)
         check_restart(installation, port, parts)
-    if "database_url" not in installation.settings:
-        for release in list_releases():
-            check_upgrade(Installation(command, folder / release, settings or {}, environment or {}), release)
+    for release in list_releases():
+        check_upgrade(install(release), release)
 
 
 def check_health(installation: Installation, sample: ServedSample) -> None:
@@ -263,10 +273,31 @@ def unpack_release(release: str, folder: Path) -> None:
         archive.extractall(folder, filter="data")
 
 
+def move_release(file: Path, url: str) -> None:
+    """Put the data of a release from its SQLite file into an empty PostgreSQL, with the tables that the release had."""
+    migrate.upgrade(url, migrate.get_current_revision(f"sqlite:///{file}") or "")
+    source, target = MetaData(), MetaData()
+    with (
+        create_engine(f"sqlite:///{file}").connect() as out_of,
+        open_migration_engine(DatabaseAddress.parse(url)).begin() as into,
+    ):
+        source.reflect(out_of)
+        target.reflect(into, only=lambda name, _: name in source.tables and name != "alembic_version")
+        for table in target.sorted_tables:
+            columns = [source.tables[table.name].c[column.name] for column in table.columns]
+            rows = [dict(row) for row in out_of.execute(select(*columns)).mappings()]
+            into.execute(delete(table))
+            if rows:
+                into.execute(insert(table), rows)
+    file.unlink()
+
+
 def check_upgrade(installation: Installation, release: str) -> None:
     """Upgrade the data of a release: a backup is made first, every item is still listed, and the evidence is whole."""
     installation.folder.mkdir(parents=True, exist_ok=True)
     unpack_release(release, installation.folder)
+    if "database_url" in installation.settings:
+        move_release(installation.folder / "data" / "monitor.db", installation.settings["database_url"])
     installation.configure(**yaml.safe_load((installation.folder / "config.yaml").read_text(encoding="utf-8")))
     expected = json.loads((RELEASES / f"{release}.json").read_text(encoding="utf-8"))
     upgraded = installation.run("db", "upgrade")

@@ -29,6 +29,8 @@ DEPLOY = ROOT / "deploy"
 COMPOSE_FILES = ("compose.yaml", "compose.postgres.yaml")
 TOOLS = ("mmdebstrap", "buildah", "crun")
 DEBIAN = "bookworm"
+BASE, IMAGE = "localhost/debian", "localhost/monitor"
+"""In full: some machines have an alias that makes `debian` an image of a registry."""
 _BUILD_TIMEOUT_S = 3000
 
 
@@ -45,12 +47,12 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     build("mmdebstrap", "--quiet", "--variant=minbase", DEBIAN, str(base))
     empty = build(*buildah, "from", "scratch")
     build(*buildah, "add", empty, str(base), "/")
-    build(*buildah, "commit", empty, "debian")
+    build(*buildah, "commit", empty, BASE)
     steps = ["bud", "--isolation", "chroot", "--network", "host", "--format", "docker"]
-    names = ["--build-arg", "BASE=localhost/debian", "--file", str(DEPLOY / "Dockerfile"), "--tag", "monitor"]
+    names = ["--build-arg", f"BASE={BASE}", "--file", str(DEPLOY / "Dockerfile"), "--tag", IMAGE]
     build(*buildah, *steps, *names, *mount_certificates(folder), str(ROOT))
-    root = build(*buildah, "mount", build(*buildah, "from", "monitor"))
-    config = json.loads(build(*buildah, "inspect", "--type", "image", "monitor"))["Docker"]["config"]
+    root = build(*buildah, "mount", build(*buildah, "from", IMAGE))
+    config = json.loads(build(*buildah, "inspect", "--type", "image", IMAGE))["Docker"]["config"]
     described.write_text(json.dumps({"root": root, "config": config}))
     yield described
     build(*buildah, "umount", "--all")

@@ -28,6 +28,7 @@ def command(make_venv: MakeVenv, wheel: Path) -> list[str]:
     if subprocess.run([SYSTEM_PYTHON, "-c", "import ensurepip"], capture_output=True, check=False).returncode:
         pytest.skip("the unit runs the system's Python: apt-get install python3-venv")
     venv = make_venv(f"{wheel}[all]", python=SYSTEM_PYTHON)
+    venv.chmod(0o755)  # a folder of pytest is closed to the user of the unit
     for script in (venv / "bin").iterdir():  # the venv appears as /opt/monitor, as the documentation has it
         if not script.is_symlink() and script.read_bytes().startswith(b"#!"):
             script.write_text(script.read_text().replace(str(venv), "/opt/monitor"))

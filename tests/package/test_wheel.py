@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from collections.abc import Callable, Iterator
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -82,23 +83,30 @@ def test_uvx_runs_the_wheel(wheel: Path, tmp_path: Path, free_port: int) -> None
 
 
 def test_two_workers_share_a_postgresql(
-    wheel: Path, make_venv: MakeVenv, tmp_path: Path, free_port: int, postgres_database: str
+    wheel: Path, make_venv: MakeVenv, tmp_path: Path, free_port: int, create_database: Callable[[], str]
 ) -> None:
     venv = make_venv(f"{wheel}[all]")
     exercise(
         [venv / "bin" / "monitor"],
         tmp_path,
         port=free_port,
-        settings={"database_url": postgres_database},
         parts=("web", "scheduler", "worker", "worker"),
+        create_database=create_database,
     )
 
 
 @pytest.fixture
-def postgres_database(postgres: Any) -> Any:
-    name = postgres.create(template="template0")
-    yield postgres.url(name)
-    postgres.drop(name)
+def create_database(postgres: Any) -> Iterator[Callable[[], str]]:
+    """Creates an empty PostgreSQL database and returns its URL."""
+    names: list[str] = []
+
+    def create() -> str:
+        names.append(postgres.create(template="template0"))
+        return str(postgres.url(names[-1]))
+
+    yield create
+    for name in names:
+        postgres.drop(name)
 
 
 def configure(installation: Installation, sample: ServedSample, **settings: Any) -> None:

@@ -5,16 +5,14 @@ import json
 from pathlib import Path
 
 import pytest
-from sqlalchemy import MetaData, create_engine, delete, insert, select
 
 from monitor.db import migrate
 from monitor.db.database import Store
-from monitor.db.engines import DatabaseAddress, open_migration_engine
 from monitor.db.integrity import BackupLog
 from monitor.db.maintenance import restore_backup, upgrade_database, verify_backup
 from monitor.db.queries.filters import ItemFilter
 from monitor.errors import WorkFailed
-from tests.package.installation import RELEASES, list_releases, unpack_release
+from tests.package.installation import RELEASES, list_releases, move_release, unpack_release
 
 NOW = dt.datetime(2026, 2, 3, tzinfo=dt.UTC)
 
@@ -33,25 +31,8 @@ def old_url(request: pytest.FixtureRequest, release: str, tmp_path: Path) -> str
         return f"sqlite:///{file}"
     url = request.getfixturevalue("postgres_url")
     migrate.downgrade(url, "base")
-    migrate.upgrade(url, migrate.get_current_revision(f"sqlite:///{file}") or "")
-    _copy_rows(file, url)
+    move_release(file, url)
     return str(url)
-
-
-def _copy_rows(file: Path, url: str) -> None:
-    source, target = MetaData(), MetaData()
-    with (
-        create_engine(f"sqlite:///{file}").connect() as out_of,
-        open_migration_engine(DatabaseAddress.parse(url)).begin() as into,
-    ):
-        source.reflect(out_of)
-        target.reflect(into, only=lambda name, _: name in source.tables and name != "alembic_version")
-        for table in target.sorted_tables:
-            columns = [source.tables[table.name].c[column.name] for column in table.columns]
-            rows = [dict(row) for row in out_of.execute(select(*columns)).mappings()]
-            into.execute(delete(table))
-            if rows:
-                into.execute(insert(table), rows)
 
 
 async def _list_titles(url: str) -> dict[str, str]:

@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from playwright.async_api import Browser, Page, Route, async_playwright, expect
 
+from docs.tools.screenshots import SHOTS, sit_down, take
 from monitor.bootstrap import open_app
 from monitor.clock import SystemClock
 from monitor.config.model import BrowserSettings, Settings
@@ -18,8 +19,7 @@ from monitor.errors import BrowserMissing
 from monitor.fetch.browser.launch import find_browser
 from monitor.services.audit import COMMAND_LINE
 from monitor.web.app import serve_web
-
-PASSWORD = "a long and quiet word"  # noqa: S105 -- of somebody who lives for one test
+from tests.acceptance.people import PASSWORD
 
 
 @pytest.fixture
@@ -225,3 +225,14 @@ async def test_an_action_is_undone_and_many_are_marked_with_few_clicks(chromium:
     await page.keyboard.press("Escape")
     await expect(pane).to_be_hidden()
     await context.close()
+
+
+async def test_the_script_of_the_screenshots_takes_those_that_have_to_find_their_way(
+    chromium: Browser, address: str, tmp_path: Path
+) -> None:
+    person = await sit_down(chromium, "en", address, name="editor")
+    shots = [shot for shot in SHOTS if shot.name in ("items", "evidence", "policy")]
+    images = [(await take(shot, person, tmp_path)).read_bytes() for shot in shots]
+    sizes = [(int.from_bytes(image[16:20]), int.from_bytes(image[20:24])) for image in images]
+    assert sizes == [(shot.width, shot.height) for shot in shots]
+    assert len(set(images)) == len(shots) == 3
