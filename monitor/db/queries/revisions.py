@@ -71,6 +71,9 @@ class RevisionStore(Queries):
         )
         return {item_id for (item_id,) in await self._fetch_rows(query.distinct())}
 
+    async def get(self, revision_id: int) -> Revision | None:
+        return await self._get(Revision, revision_id)
+
     async def get_snapshot(self, item_id: int) -> ItemSnapshot | None:
         return await self._get(ItemSnapshot, item_id)
 

@@ -124,7 +124,7 @@ class WebhookStore(Queries):
             await session.delete(endpoint)
             return True
 
-    async def list_unprepared(self, *, limit: int) -> list[WebhookEvent]:
+    async def list_unprepared(self, *, after_id: int = 0, limit: int) -> list[WebhookEvent]:
         """The events that nobody was made ready to be told of, oldest first.
 
         A new item is told of when its run has ended: only then it has its summary, its rank and its topics. What comes
@@ -146,7 +146,10 @@ class WebhookStore(Queries):
             col(earlier.prepared_at).is_(None),
         )
         query = select(WebhookEvent).where(
-            col(WebhookEvent.prepared_at).is_(None), ~is_unfinished.exists(), ~has_earlier
+            col(WebhookEvent.prepared_at).is_(None),
+            col(WebhookEvent.id) > after_id,
+            ~is_unfinished.exists(),
+            ~has_earlier,
         )
         return await self._fetch_all(query.order_by(col(WebhookEvent.id)).limit(limit))
 

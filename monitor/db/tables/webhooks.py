@@ -41,9 +41,9 @@ class WebhookDeliveryStatus(StrEnum):
 class WebhookEndpoint(SQLModel, table=True):
     """An address that is told of events, of all types and topics where none is named.
 
-    `previous_secret` signs beside `secret` until `previous_until`; both are encrypted. `failing_since` is when the first
-    attempt failed after the last success. Nothing is sent before `paused_until`, which the receiver asked for, nor to an
-    endpoint with `disabled_at`.
+    `previous_secret` signs beside `secret` until `previous_until`; both are encrypted. `failing_since` is when the
+    first attempt failed after the last success. Nothing is sent before `paused_until`, which the receiver asked for,
+    nor to an endpoint with `disabled_at`.
     """
 
     __tablename__ = "webhook_endpoint"
@@ -70,7 +70,8 @@ class WebhookEvent(SQLModel, table=True):
     """Something that happened, stored in the transaction in which it did.
 
     `subject` is what it happened to, as `item:12`; the events of one subject are sent in the order of their ids. `ref`
-    is the id of the revision of `item.changed`. `data` is what is sent, by language, from `prepared_at` on.
+    is the id of the item of `item.created`, of the revision of `item.changed`. From `prepared_at` on, `data` is what is
+    sent, by language; None where it is nobody's business.
     """
 
     __tablename__ = "webhook_event"
