@@ -40,6 +40,7 @@ from monitor.web.api import sources as sources_api
 from monitor.web.api import statements as statements_api
 from monitor.web.api import teaching as teaching_api
 from monitor.web.api import topics as topics_api
+from monitor.web.api import webhooks as webhooks_api
 from monitor.web.middleware import (
     BodyLimitMiddleware,
     ClientAddressMiddleware,
@@ -72,6 +73,7 @@ from monitor.web.ui import (
     targets,
     teaching,
     topics,
+    webhooks,
 )
 from monitor.web.ui.rendering import Templates
 
@@ -106,6 +108,7 @@ _API_ROUTERS = (
     feeds_api.key_router,
     briefings_api.router,
     briefings_api.delivery_router,
+    webhooks_api.router,
     shares_api.router,
 )
 
@@ -131,6 +134,7 @@ _PAGE_MODULES = (
     targets,
     teaching,
     topics,
+    webhooks,
 )
 
 _DESCRIPTION = """\

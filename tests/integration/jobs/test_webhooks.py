@@ -1,9 +1,8 @@
 """Events from what happens up to a receiver on loopback: each at least once, under one id, in order of its subject."""
 
 import asyncio
-import datetime as dt
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import suppress
 from itertools import pairwise
 from typing import Any
@@ -29,6 +28,7 @@ from monitor.services.webhooks.endpoints import WebhookForm
 from monitor.vocabulary import ItemType, RunStatus, Visibility
 
 DOWN = {"status": 503}
+one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
 class Stage:
@@ -120,20 +120,20 @@ async def test_a_receiver_that_is_down_for_a_day_gets_each_event_under_its_id_an
     endpoint_id, _ = await stage.open_endpoint()
     stage.answer(**DOWN)
     items = [await stage.save_item() for _ in range(3)]
-    for hour in range(24):
+    for hour in range(0, 24, 2):
         if hour % 6 == 0:
             for item in items:
                 await stage.revise(item)
         await stage.send()
-        stage.clock.turn(hours=1)
+        stage.clock.turn(hours=2)
     keys = await list_keys(stage, endpoint_id)
     assert {len(of_subject) for of_subject in keys.values()} == {5}
     during = stage.received()
     assert {event["type"] for event in during} == {"item.created"}, "what comes later waits"
     stage.answer(status=200)
-    for _ in range(24):
+    for _ in range(12):
         await stage.send()
-        stage.clock.turn(hours=1)
+        stage.clock.turn(hours=2)
     check_order(stage.received(), keys)
     entries = await stage.list_log(endpoint_id)
     assert {entry.status for entry in entries} == {WebhookDeliveryStatus.SENT}
@@ -141,7 +141,7 @@ async def test_a_receiver_that_is_down_for_a_day_gets_each_event_under_its_id_an
     asked = [request for request in stage.site.asked if request.path == "/hook"]
     assert [request.headers["webhook-id"] for request in asked] == [event["id"] for event in stage.received()]
     first = [request.body for request in asked if request.headers["webhook-id"] == asked[0].headers["webhook-id"]]
-    assert len(first) > 5
+    assert len(first) > 4
     assert len(set(first)) == 1, "the body is the same at every attempt"
     endpoint = await stage.app.webhooks.get(endpoint_id, by=COMMAND_LINE)
     assert (endpoint.failing_since, endpoint.disabled_at) == (None, None)
@@ -219,6 +219,7 @@ async def test_every_kind_of_event_is_told_in_the_shapes_of_the_api(stage: Stage
     assert set(by_type["briefing.created"]["data"]) == {"briefing", "saved"}
 
 
+@one_database
 async def test_an_endpoint_is_told_of_its_types_and_topics(stage: Stage) -> None:
     now = stage.clock.now()
     topic = await stage.store.topics.add(Topic(name="power", created_at=now))
@@ -245,6 +246,7 @@ async def test_an_endpoint_is_told_of_its_types_and_topics(stage: Stage) -> None
         await stage.open_endpoint(topics=[4711])
 
 
+@one_database
 async def test_a_stock_library_verifies_the_requests_by_the_old_and_the_new_secret(stage: Stage) -> None:
     endpoint_id, old = await stage.open_endpoint()
     stage.clock.instant = SystemClock().now()  # the library looks at the time
@@ -263,6 +265,7 @@ async def test_a_stock_library_verifies_the_requests_by_the_old_and_the_new_secr
     assert "whsec_" not in stored.model_dump_json(), "secrets are stored encrypted"
 
 
+@one_database
 async def test_410_disables_an_endpoint_until_somebody_enables_it(stage: Stage) -> None:
     endpoint_id, _ = await stage.open_endpoint()
     first = await stage.save_item()
@@ -285,14 +288,15 @@ async def test_410_disables_an_endpoint_until_somebody_enables_it(stage: Stage) 
     assert f"item:{missed.id}" in [event["subject"] for event in stage.received()[2:]]
 
 
+@one_database
 async def test_an_endpoint_that_fails_for_days_is_disabled_and_its_events_can_be_sent_again(stage: Stage) -> None:
     endpoint_id, _ = await stage.open_endpoint()
     stage.answer(**DOWN)
     for _ in range(6):
         await stage.save_item()
-        for _ in range(24):
+        for _ in range(4):
             await stage.send()
-            stage.clock.turn(hours=1)
+            stage.clock.turn(hours=6)
     endpoint = await stage.app.webhooks.get(endpoint_id, by=COMMAND_LINE)
     assert endpoint.disabled_reason == Message.of("webhook.failing_for_days", days=5)
     entries = await stage.list_log(endpoint_id)
@@ -310,6 +314,7 @@ async def test_an_endpoint_that_fails_for_days_is_disabled_and_its_events_can_be
     assert json.loads(detail.body) == stage.received()[0]
 
 
+@one_database
 async def test_retry_after_holds_for_all_that_goes_to_an_endpoint(stage: Stage) -> None:
     await stage.open_endpoint()
     stage.answer(status=429, headers={"Retry-After": "3600"})
@@ -325,6 +330,7 @@ async def test_retry_after_holds_for_all_that_goes_to_an_endpoint(stage: Stage) 
     assert len(stage.received()) == 3
 
 
+@one_database
 @pytest.mark.parametrize("url", ["http://169.254.169.254/latest", "http://127.0.0.1:9/x", "http://[::1]/"])
 async def test_an_inner_address_is_refused_and_the_log_says_so(stage: Stage, url: str) -> None:
     endpoint_id, _ = await stage.open_endpoint(url=url)
@@ -336,6 +342,7 @@ async def test_an_inner_address_is_refused_and_the_log_says_so(stage: Stage, url
     assert "private" in str(entry.last_error) or "not allowed" in str(entry.last_error)
 
 
+@one_database
 async def test_a_cloud_event_has_the_attributes_of_the_specification(stage: Stage) -> None:
     await stage.open_endpoint(format=WebhookFormat.CLOUDEVENTS)
     item = await stage.save_item()
