@@ -97,7 +97,7 @@ class WebhookStore(Queries):
         return await self._get(WebhookEndpoint, endpoint_id)
 
     async def list_endpoints(self) -> list[WebhookEndpoint]:
-        """All endpoints, newest first."""
+        """All endpoints, enabled or not, newest first."""
         return await self._fetch_all(select(WebhookEndpoint).order_by(col(WebhookEndpoint.id).desc()))
 
     async def update_endpoint(self, endpoint_id: int, changes: Mapping[str, Any]) -> bool:

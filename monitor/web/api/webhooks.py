@@ -20,7 +20,7 @@ router = APIRouter(prefix="/api/webhooks", tags=["webhooks"], responses=PROBLEM_
 
 
 class WebhookListSchema(BaseModel):
-    """All endpoints, newest first."""
+    """All endpoints, enabled or not, newest first."""
 
     webhooks: list[WebhookSchema]
 
@@ -91,7 +91,7 @@ async def edit(app: AppDep, principal: Admin, webhook_id: WebhookId, wanted: Web
 
 @router.delete("/{webhook_id}", summary="Remove a webhook", status_code=204)
 async def remove(app: AppDep, principal: Admin, webhook_id: WebhookId) -> None:
-    """With its log."""
+    """Its log goes with it, and so does what still waits to be sent."""
     await app.webhooks.remove(webhook_id, by=principal)
 
 
