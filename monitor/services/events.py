@@ -100,7 +100,7 @@ class EventStreamService(Generic[E, S]):
 
     def __post_init__(self) -> None:
         self._channels: dict[str, _EventChannel[E, S]] = {}
-        self._is_closed = False
+        self._is_stopped = False
 
     @asynccontextmanager
     async def subscribe(
@@ -122,8 +122,8 @@ class EventStreamService(Generic[E, S]):
         snapshot = await self._load_status(work_id)
         return not self._has_settled(snapshot) or bool(await self.source.after(work_id, after))
 
-    def close(self) -> None:
-        self._is_closed = True
+    def stop(self) -> None:
+        self._is_stopped = True
         for channel in self._channels.values():
             channel.notify_readers()
 
@@ -147,7 +147,7 @@ class EventStreamService(Generic[E, S]):
         self, channel: _EventChannel[E, S], work_id: str, after: int, heartbeat_s: float
     ) -> AsyncIterator[EventBatch[E, S]]:
         status: S | None = None
-        while not self._is_closed:
+        while not self._is_stopped:
             changed, snapshot, is_settled = channel.changed, channel.status_snapshot, channel.is_settled
             if after >= channel.base:
                 events = [event for event in channel.events if (event.id or 0) > after]

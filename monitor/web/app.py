@@ -257,8 +257,8 @@ async def serve_web(app: App) -> AsyncIterator[str]:
         port = listening.getsockname()[1]
         yield f"http://{web.host}:{port}/"
     finally:
-        app.run_events.close()
-        app.research_events.close()
+        app.run_events.stop()
+        app.research_events.stop()
         server.should_exit = True
         await running
 
