@@ -19,7 +19,7 @@ AS_ROOT := $(filter 0,$(shell id -u))
 APT := $(and $(AS_ROOT),$(shell command -v apt-get))
 
 # uv installs several times as fast, where there is one.
-PIP := $(if $(shell command -v uv),uv pip install --quiet --python .venv/bin/python,.venv/bin/python -m pip install -qq --no-compile --disable-pip-version-check)
+PIP := $(if $(shell command -v uv),uv pip install --quiet --python .venv/bin/python,.venv/bin/python -m pip install -qq --disable-pip-version-check)
 
 # Draws an empty page: a browser whose system libraries are missing can be found and yet not start.
 BROWSER_STARTS := browser=$$(.venv/bin/python -m monitor.fetch.browser.launch 2>/dev/null) && \

@@ -92,13 +92,16 @@ if TYPE_CHECKING:
     from monitor.services.today import TodayService
     from monitor.services.topics import TopicService
     from monitor.services.usage import CostService, RetentionService, StorageService
+    from monitor.services.webhooks.dispatch import WebhookDispatcher
+    from monitor.services.webhooks.endpoints import WebhookService
+    from monitor.services.webhooks.events import WebhookDataLoader
 
 
 T = TypeVar("T")
 
 
 class _Part(Generic[T]):
-    """A part that is imported and built when it is first asked for; `path` is that of its class below monitor.
+    """A part that is imported and built when it is first asked for; `path` is that of its class or builder in monitor.
 
     Each argument that its constructor requires is the part of that name; one that `renamed` names is what
     stands there, as the method `loaders.for_run`. One that has a `close` is closed in the end.
@@ -303,17 +306,7 @@ class App:
         "services.sweeps.SweepService", alarm_service="alarms", dependency_factory="run_dependencies"
     )
 
-    @cached_property
-    def run_events(self) -> "EventStreamService[RunEvent, RunStatus]":
-        from monitor.services.events import RUN_SETTLE_DELAY_S, EventStreamService
-
-        return EventStreamService(
-            source=self.store.run_events,
-            clock=self.clock,
-            removed_status=RunStatus.CANCELLED,
-            settle_delay_s=RUN_SETTLE_DELAY_S,
-            not_found_code="run.not_found",
-        )
+    run_events: "_Part[EventStreamService[RunEvent, RunStatus]]" = _Part("services.events.build_run_event_stream")
 
     # Search and research.
     search: "_Part[SearchService]" = _Part(
@@ -331,17 +324,9 @@ class App:
         "services.research.service.ResearchService", dependency_factory="research_dependencies"
     )
 
-    @cached_property
-    def research_events(self) -> "EventStreamService[ResearchEvent, ResearchStatus]":
-        from monitor.db.tables.research import ResearchStatus
-        from monitor.services.events import EventStreamService
-
-        return EventStreamService(
-            source=self.store.research_events,
-            clock=self.clock,
-            removed_status=ResearchStatus.CANCELLED,
-            not_found_code="research.not_found",
-        )
+    research_events: "_Part[EventStreamService[ResearchEvent, ResearchStatus]]" = _Part(
+        "services.events.build_research_event_stream"
+    )
 
     # Briefings and how they reach people.
     drafts: "_Part[BriefingDraftService]" = _Part("services.drafts.BriefingDraftService", kept="kept_briefings")
@@ -363,6 +348,11 @@ class App:
 
         return await print_pdf(page, self.settings.pages.browser)
 
+    webhooks: "_Part[WebhookService]" = _Part("services.webhooks.endpoints.WebhookService")
+    webhook_data: "_Part[WebhookDataLoader]" = _Part("services.webhooks.events.WebhookDataLoader")
+    webhook_dispatch: "_Part[WebhookDispatcher]" = _Part(
+        "services.webhooks.dispatch.WebhookDispatcher", data_loader="webhook_data"
+    )
     dispatch: "_Part[DeliveryDispatcher]" = _Part(
         "services.dispatch.DeliveryDispatcher", write="exports.export_briefing", new_channel="_build_channel"
     )
@@ -466,6 +456,7 @@ async def open_service(settings: Settings, *, worker: bool, scheduler: bool) -> 
                 dispatch=app.dispatch,
                 research=app.research,
                 evaluations=app.evaluations,
+                webhooks=app.webhook_dispatch,
                 presence=app.presence,
             )
             await stack.enter_async_context(queue_worker.run())

@@ -75,6 +75,7 @@ COMMANDS = {
     "topics": LazyCommand("topics:app", "Keep what clients care about, and see what fits it."),
     "runs": LazyCommand("runs:app", "Read the run history; cancel and retry runs."),
     "deliver": LazyCommand("brief:app", "Show, send and retry deliveries of briefings."),
+    "webhooks": LazyCommand("webhooks:app", "Tell programs of events; see what they were sent, and send it again."),
     "evidence": LazyCommand("evidence:app", "Check the kept evidence; export an item's with its proof."),
     "db": LazyCommand("db:app", "Migrate, back up, prune and copy the database."),
     "users": LazyCommand("users:app", "Manage people and tokens."),

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from monitor.db.queries.sources import SourceStore
     from monitor.db.queries.topics import TopicStore
     from monitor.db.queries.usage import SearchStore, UsageStore
+    from monitor.db.queries.webhooks import WebhookStore
     from monitor.db.vectors import VectorStore
 
 
@@ -107,6 +108,7 @@ class Store(AbstractAsyncContextManager["Store"]):
     briefing_facts: "_Queries[BriefingFactsQueries]" = _Queries("queries.briefing.BriefingFactsQueries")
     kept_briefings: "_Queries[KeptBriefingStore]" = _Queries("queries.briefing.KeptBriefingStore")
     deliveries: "_Queries[DeliveryStore]" = _Queries("queries.delivery.DeliveryStore")
+    webhooks: "_Queries[WebhookStore]" = _Queries("queries.webhooks.WebhookStore")
     evidence: "_Queries[EvidenceStore]" = _Queries("queries.evidence.EvidenceStore")
     evidence_files: "_Queries[EvidenceFileStore]" = _Queries("queries.evidence.EvidenceFileStore")
     captures: "_Queries[CaptureStore]" = _Queries("captures.CaptureStore")

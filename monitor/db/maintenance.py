@@ -52,6 +52,7 @@ from monitor.db.sessions import (
 )
 from monitor.db.tables import policies as _policies  # noqa: F401
 from monitor.db.tables import questions as _questions  # noqa: F401
+from monitor.db.tables import webhooks as _webhooks  # noqa: F401
 from monitor.db.tables.collection import Fallback, Item, ItemPageText, ModelCall, Reading, Run, RunSection, Unseen
 from monitor.db.tables.delivery import Alarm, Delivery, DeliveryStatus
 from monitor.db.tables.evaluation import Evaluation, EvaluationStatus

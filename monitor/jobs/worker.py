@@ -36,6 +36,7 @@ from monitor.services.events import RunEventLog
 from monitor.services.research.service import ResearchService
 from monitor.services.runtime import WORKER_KIND
 from monitor.services.sweeps import SweepService
+from monitor.services.webhooks.dispatch import WebhookDispatcher
 from monitor.urls import get_host
 
 _RELEASE_INTERVAL_S = 5.0
@@ -188,6 +189,7 @@ EXECUTOR_TIMEOUT_S = 30.0
 
 _ENQUEUE_INTERVAL_S = 1.0
 _EVALUATION_INTERVAL_S = 3.0
+_WEBHOOK_INTERVAL_S = 1.0
 _ENQUEUE_BATCH_SIZE = 20
 _REAP_INTERVAL_S = 5.0
 _REPAIR_INTERVAL_S = 60.0
@@ -207,6 +209,7 @@ class Worker:
     dispatch: DeliveryDispatcher
     research: ResearchService
     evaluations: EvaluationService
+    webhooks: WebhookDispatcher
     presence: HeartbeatRegistry
 
     def __post_init__(self) -> None:
@@ -232,6 +235,7 @@ class Worker:
                 researches=researches,
                 evaluations=evaluations,
             )
+            lease = LeaseHolder("webhooks", holder=executor, store=self.store, clock=self.clock)
             try:
                 async with repeat(
                     (_ENQUEUE_INTERVAL_S, partial(self._enqueue_runs, queue)),
@@ -239,6 +243,7 @@ class Worker:
                     (_ENQUEUE_INTERVAL_S, researches.enqueue_waiting),
                     (_EVALUATION_INTERVAL_S, evaluations.enqueue_waiting),
                     (_REAP_INTERVAL_S, reaper.reap),
+                    (_WEBHOOK_INTERVAL_S, partial(self._send_webhooks, lease)),
                 ):
                     yield executor
             finally:
@@ -248,8 +253,15 @@ class Worker:
                     flow.cancel()
                 await asyncio.gather(*self._workflow_tasks, return_exceptions=True)
                 await self._events.close()
+                await self.webhooks.close()
+                await lease.release()
                 await reaper.lease.release()
                 await queue.close()
+
+    async def _send_webhooks(self, lease: LeaseHolder) -> None:
+        """Send the events that are due; one worker at a time, so that those of a subject keep their order."""
+        if await self.webhooks.has_work() and await lease.acquire():
+            await self.webhooks.start_due()
 
     @contextmanager
     def _track_workflow(self) -> Iterator[None]:

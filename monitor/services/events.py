@@ -18,7 +18,7 @@ from monitor.i18n.message import Message
 from monitor.logs import get_logger
 from monitor.research.shapes import StepEvent, StepType, build_error_payload, build_step_event
 from monitor.sweep.progress import Progress, ProgressCallback
-from monitor.vocabulary import EventKind
+from monitor.vocabulary import EventKind, RunStatus
 
 POLL_INTERVAL_S = 0.25
 RUN_SETTLE_DELAY_S = 1.2  # how long after its end a run's last events may be written
@@ -100,7 +100,7 @@ class EventStreamService(Generic[E, S]):
 
     def __post_init__(self) -> None:
         self._channels: dict[str, _EventChannel[E, S]] = {}
-        self._is_closed = False
+        self._is_stopped = False
 
     @asynccontextmanager
     async def subscribe(
@@ -122,8 +122,8 @@ class EventStreamService(Generic[E, S]):
         snapshot = await self._load_status(work_id)
         return not self._has_settled(snapshot) or bool(await self.source.after(work_id, after))
 
-    def close(self) -> None:
-        self._is_closed = True
+    def stop(self) -> None:
+        self._is_stopped = True
         for channel in self._channels.values():
             channel.notify_readers()
 
@@ -147,7 +147,7 @@ class EventStreamService(Generic[E, S]):
         self, channel: _EventChannel[E, S], work_id: str, after: int, heartbeat_s: float
     ) -> AsyncIterator[EventBatch[E, S]]:
         status: S | None = None
-        while not self._is_closed:
+        while not self._is_stopped:
             changed, snapshot, is_settled = channel.changed, channel.status_snapshot, channel.is_settled
             if after >= channel.base:
                 events = [event for event in channel.events if (event.id or 0) > after]
@@ -380,3 +380,22 @@ def _merge_chunk(last: dict[str, Any], new: dict[str, Any]) -> bool:
     last["payload"]["chunk"] += new["payload"]["chunk"]
     last["progress"] = new["progress"]
     return True
+
+
+def build_run_event_stream(store: Store, clock: Clock) -> EventStreamService[RunEvent, RunStatus]:
+    return EventStreamService(
+        source=store.run_events,
+        clock=clock,
+        removed_status=RunStatus.CANCELLED,
+        settle_delay_s=RUN_SETTLE_DELAY_S,
+        not_found_code="run.not_found",
+    )
+
+
+def build_research_event_stream(store: Store, clock: Clock) -> EventStreamService[ResearchEvent, ResearchStatus]:
+    return EventStreamService(
+        source=store.research_events,
+        clock=clock,
+        removed_status=ResearchStatus.CANCELLED,
+        not_found_code="research.not_found",
+    )

@@ -140,7 +140,7 @@ class ArchiveService:
             facts=None if facts is None else facts.document,
             policy=await self._store.policies.find_policy_of(item_id),
             topics=(await self._store.topics.list_matches([item_id])).get(item_id, []),
-            revisions=[_build_revision_schema(row, language) for row in rows],
+            revisions=[build_revision_schema(row, language) for row in rows],
         )
 
     async def search(self, item_query: ItemQuery, limit: int = 50) -> ItemMatchesSchema:
@@ -169,7 +169,7 @@ def parse_text_query(text: str) -> TextQuery:
     return query
 
 
-def _build_revision_schema(revision: Revision, language: str) -> RevisionSchema:
+def build_revision_schema(revision: Revision, language: str) -> RevisionSchema:
     change = revision.change
     return RevisionSchema(
         seen_at=revision.seen_at,

@@ -198,6 +198,7 @@ def _measure_folders(root: Path) -> tuple[list[FolderSize], bool]:
 
 EVENT_RETENTION_DAYS = 14
 QUIET_EVENT_RETENTION_DAYS = 1
+WEBHOOK_RETENTION_DAYS = 30
 _MARK_NAME = "retention"  # a duty whose holder is no process but the instant that pruning has come to
 _MAX_MARK_STEP = dt.timedelta(days=2)
 _MIN_MARK_PAUSE = dt.timedelta(hours=20)
@@ -207,8 +208,8 @@ _MIN_MARK_PAUSE = dt.timedelta(hours=20)
 class RetentionService(AuditedService):
     """Deletes texts, records and bundles after `work.retention_days`, and events of runs after 14 days.
 
-    Events of a run that succeeded without an item go after one day. The audit has a time of its own,
-    `work.audit_retention_days`, whatever else is deleted earlier.
+    Events of a run that succeeded without an item go after one day, those of webhooks after 30 days. The audit has a
+    time of its own, `work.audit_retention_days`, whatever else is deleted earlier.
     """
 
     records: EvidenceArchive
@@ -253,6 +254,7 @@ class RetentionService(AuditedService):
             quiet_before=now - dt.timedelta(days=QUIET_EVENT_RETENTION_DAYS),
         )
         pruned = await self.store.retention.prune(before)
+        await self.store.webhooks.prune(now - dt.timedelta(days=min(days, WEBHOOK_RETENTION_DAYS)))
         audit_entries = await self.store.retention.prune_audit(audit_before)
         await self.store.usage.delete_source_totals(before.date())
         files = await self.records.remove_unused(before.date())

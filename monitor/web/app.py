@@ -41,6 +41,7 @@ from monitor.web.api import sources as sources_api
 from monitor.web.api import statements as statements_api
 from monitor.web.api import teaching as teaching_api
 from monitor.web.api import topics as topics_api
+from monitor.web.api import webhooks as webhooks_api
 from monitor.web.middleware import (
     BodyLimitMiddleware,
     ClientAddressMiddleware,
@@ -74,6 +75,7 @@ from monitor.web.ui import (
     targets,
     teaching,
     topics,
+    webhooks,
 )
 from monitor.web.ui.rendering import Templates
 
@@ -109,6 +111,7 @@ _API_ROUTERS = (
     feeds_api.key_router,
     briefings_api.router,
     briefings_api.delivery_router,
+    webhooks_api.router,
     shares_api.router,
 )
 
@@ -134,6 +137,7 @@ _PAGE_MODULES = (
     targets,
     teaching,
     topics,
+    webhooks,
 )
 
 _DESCRIPTION = """\
@@ -257,8 +261,8 @@ async def serve_web(app: App) -> AsyncIterator[str]:
         port = listening.getsockname()[1]
         yield f"http://{web.host}:{port}/"
     finally:
-        app.run_events.close()
-        app.research_events.close()
+        app.run_events.stop()
+        app.research_events.stop()
         server.should_exit = True
         await running
 

@@ -9,6 +9,7 @@ from sqlalchemy.orm import aliased
 from sqlmodel import col
 
 from monitor.db.queries.filters import build_bracket_variants
+from monitor.db.queries.webhooks import EventFact, add_webhook_events
 from monitor.db.sessions import (
     Queries,
     build_insert,
@@ -35,6 +36,7 @@ from monitor.db.tables.policies import (
     TopicFit,
     TopicFollower,
 )
+from monitor.db.tables.webhooks import WebhookEventType
 from monitor.document import DocumentFacts
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
@@ -129,6 +131,7 @@ class DeadlineStore(Queries):
         """Store deadlines, each with its move where it made one; returns their ids."""
         async with self._sessions.begin_write() as session:
             ids: list[int] = []
+            facts: list[EventFact] = []
             for row, move in rows:
                 values = sanitize_value(row.model_dump(exclude={"id"}))
                 if row.id is None:
@@ -142,6 +145,9 @@ class DeadlineStore(Queries):
                 if move is not None:
                     made = sanitize_value(move.model_dump(exclude={"id"})) | {"deadline_id": ids[-1]}
                     session.add(DeadlineMove(**made))
+                if row.id is None or move is not None:
+                    facts.append(_build_event_fact(ids[-1], row, move))
+            await add_webhook_events(session, facts)
             return ids
 
     async def count_moves(self, deadline_ids: Sequence[int]) -> dict[int, int]:
@@ -306,6 +312,14 @@ _SELECT_REPEALS = (
         or_(*(_FACTS_TEXT.contains(f'"{kind}"') for kind in REPEALING_RELATIONS)),
     )
 )
+
+
+def _build_event_fact(deadline_id: int, row: Deadline, move: DeadlineMove | None) -> EventFact:
+    if move is not None and move.after is None:
+        kind = WebhookEventType.DEADLINE_DROPPED
+    else:
+        kind = WebhookEventType.DEADLINE_CREATED if row.id is None else WebhookEventType.DEADLINE_MOVED
+    return EventFact(kind, f"deadline:{deadline_id}", row.seen_at if move is None else move.seen_at)
 
 
 def _strip_marks(title: str) -> str:

@@ -10,6 +10,7 @@ from sqlalchemy.orm import aliased
 from sqlmodel import col
 
 from monitor.db.daily_totals import Addition, add_to_totals
+from monitor.db.queries.webhooks import EventFact, add_webhook_events
 from monitor.db.sessions import (
     Queries,
     build_insert,
@@ -35,6 +36,7 @@ from monitor.db.tables.delivery import (
     DeliveryStatus,
 )
 from monitor.db.tables.people import BriefingShare, SavedBriefing
+from monitor.db.tables.webhooks import WebhookEventType
 
 
 class BriefingRow(BaseModel):
@@ -60,6 +62,8 @@ class BriefingStore(Queries):
         async with self._sessions.begin_write() as session:
             session.add(kept)
             await session.flush()
+            created = EventFact(WebhookEventType.BRIEFING_CREATED, f"briefing:{kept.id}", kept.created_at)
+            await add_webhook_events(session, [created])
         return kept
 
     async def get(self, briefing_id: int) -> SavedBriefing | None:
@@ -177,7 +181,11 @@ class DeliveryStore(Queries):
 
     async def save_briefing(self, record: BriefingRecord) -> None:
         """Store the briefing of a delivery; the first one that was composed stays."""
-        await self._upsert([record], key=["delivery_id"])
+        async with self._sessions.begin_write() as session:
+            if await insert_if_new(session, record, key="delivery_id"):
+                subject = f"delivery:{record.delivery_id}"
+                created = EventFact(WebhookEventType.BRIEFING_CREATED, subject, record.composed_at)
+                await add_webhook_events(session, [created])
 
     async def get_briefing(self, delivery_id: str) -> BriefingRecord | None:
         return await self._get(BriefingRecord, delivery_id)
@@ -299,17 +307,27 @@ class AlarmStore(Queries):
                 (alarm.section_key, alarm.kind): alarm for alarm in await session.scalars(select(Alarm).where(*mine))
             }
             due_now = {(finding.section_key, finding.kind): finding for finding in findings}
+            facts: list[EventFact] = []
             for (scope, kind), alarm in still_open.items():
                 is_over = kind in judged_kinds[scope] if scope in judged_kinds else len(judged_kinds) > 1
                 if (scope, kind) not in due_now and is_over:
                     alarm.cleared_at = at
+                    facts.append(EventFact(WebhookEventType.ALARM_CLEARED, f"alarm:{alarm.id}", at))
             for key, finding in due_now.items():
                 if key not in still_open:
                     values = finding.model_dump() | {"section": sanitize_text(finding.section)}
-                    session.add(Alarm(source_id=source_id, run_id=run_id, raised_at=at, **values))
+                    alarm = Alarm(source_id=source_id, run_id=run_id, raised_at=at, **values)
+                    session.add(alarm)
+                    await session.flush()
+                    facts.append(EventFact(WebhookEventType.ALARM_RAISED, f"alarm:{alarm.id}", at))
+            await add_webhook_events(session, facts)
 
     async def count_open(self) -> int:
         return await self._fetch_first(select(func.count()).where(col(Alarm.cleared_at).is_(None))) or 0
+
+    async def get_view(self, alarm_id: int) -> AlarmView | None:
+        found = await self._fetch_as(AlarmView, _select_views().where(col(Alarm.id) == alarm_id))
+        return found[0] if found else None
 
     async def list_open_at(self, at: dt.datetime) -> list[AlarmView]:
         """The alarms that were open at an instant, newest first."""

@@ -22,10 +22,12 @@ from monitor.db.queries.filters import (
     order_by_newest,
     order_items,
 )
+from monitor.db.queries.webhooks import EventFact, add_webhook_events
 from monitor.db.sessions import BATCH_SIZE, Queries, build_insert, get_dialect, sanitize_value, upsert_rows
 from monitor.db.tables.collection import Item, ItemPageText, KnownUrl, Source, TotalKind
 from monitor.db.tables.people import RankPlacement
 from monitor.db.tables.policies import ItemFacts
+from monitor.db.tables.webhooks import WebhookEventType
 from monitor.document import DocumentFacts
 from monitor.errors import UsageError
 from monitor.urls import url_key
@@ -60,6 +62,11 @@ class ItemStore(Queries):
                         counts[TotalKind.STATEMENT, name] += count
             for day, counts in sorted(new.items()):
                 await add_to_totals(session, day, [Addition(*key, count) for key, count in counts.items()])
+            created = WebhookEventType.ITEM_CREATED
+            facts = [
+                EventFact(created, f"item:{item.id}", item.first_seen, item.id) for item, is_new in saved if is_new
+            ]
+            await add_webhook_events(session, facts)
             return saved
 
     async def get_text(self, item_id: int) -> str | None:

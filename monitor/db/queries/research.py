@@ -10,6 +10,7 @@ from sqlmodel import col
 
 from monitor.db.queries.filters import match_words
 from monitor.db.queries.runs import EventStore
+from monitor.db.queries.webhooks import EventFact, add_webhook_events
 from monitor.db.sessions import Queries, insert_if_new, sanitize_text, sanitize_value
 from monitor.db.tables.research import (
     Research,
@@ -19,6 +20,7 @@ from monitor.db.tables.research import (
     ResearchSchedule,
     ResearchStatus,
 )
+from monitor.db.tables.webhooks import WebhookEventType
 from monitor.i18n.message import Message
 from monitor.vocabulary import Visibility
 
@@ -205,6 +207,7 @@ class ResearchStore(Queries):
             if research.status is not ResearchStatus.RUNNING:
                 research.status, research.ended_at = ResearchStatus.CANCELLED, at
                 await _add_events(session, [event])
+                await _note_ended(session, task_id, at)
             return research.status
 
     async def list_cancel_requested(self, task_ids: Collection[str]) -> set[str]:
@@ -216,7 +219,11 @@ class ResearchStore(Queries):
     ) -> bool:
         """Record how a research ended; False where this executor does not have it."""
         values = {"status": status, "ended_at": at, "error": error}
-        return await self._update_where(task_id, (ResearchStatus.RUNNING,), executor, **values)
+        async with self._sessions.begin_write() as session:
+            if not await _update_where(session, task_id, (ResearchStatus.RUNNING,), executor, **values):
+                return False
+            await _note_ended(session, task_id, at)
+            return True
 
     async def abandon(
         self,
@@ -234,6 +241,7 @@ class ResearchStore(Queries):
                 return False
             research.status, research.ended_at, research.error = status, at, reason
             await _add_events(session, [event])
+            await _note_ended(session, task_id, at)
             return True
 
     async def set_visibility(self, task_id: str, visibility: Visibility) -> None:
@@ -307,12 +315,27 @@ class ResearchStore(Queries):
     async def _update_where(
         self, task_id: str, statuses: Sequence[ResearchStatus], executor: str | None = None, /, **values: Any
     ) -> bool:
-        """Change the row, if its status is one of these and, where an executor is given, that one has it."""
-        statement = update(Research).where(col(Research.id) == task_id, col(Research.status).in_(statuses))
-        if executor is not None:
-            statement = statement.where(col(Research.executor) == executor)
         async with self._sessions.begin_write() as session:
-            return await session.scalar(statement.values(values).returning(col(Research.id))) is not None
+            return await _update_where(session, task_id, statuses, executor, **values)
+
+
+async def _update_where(
+    session: AsyncSession,
+    task_id: str,
+    statuses: Sequence[ResearchStatus],
+    executor: str | None = None,
+    /,
+    **values: Any,
+) -> bool:
+    """Change the row, if its status is one of these and, where an executor is given, that one has it."""
+    statement = update(Research).where(col(Research.id) == task_id, col(Research.status).in_(statuses))
+    if executor is not None:
+        statement = statement.where(col(Research.executor) == executor)
+    return await session.scalar(statement.values(values).returning(col(Research.id))) is not None
+
+
+async def _note_ended(session: AsyncSession, task_id: str, at: dt.datetime) -> None:
+    await add_webhook_events(session, [EventFact(WebhookEventType.RESEARCH_ENDED, f"research:{task_id}", at)])
 
 
 async def _save_plan(

@@ -9,10 +9,12 @@ from sqlmodel import col
 
 from monitor.db.fulltext_index import update_item
 from monitor.db.queries.evidence import save_claims
+from monitor.db.queries.webhooks import EventFact, add_webhook_events
 from monitor.db.sessions import Queries, sanitize_value, split_batches, upsert_rows
 from monitor.db.tables.collection import Item
 from monitor.db.tables.evidence import ClaimUpdate, ItemSnapshot, Revision
 from monitor.db.tables.policies import Deadline
+from monitor.db.tables.webhooks import WebhookEventType
 
 _DOUBT_PERIOD = dt.timedelta(days=30)  # so long after its last planned look an item in doubt is looked at again
 _DEADLINE_PERIOD = dt.timedelta(days=100)  # so long before a deadline its page is looked at each day
@@ -69,6 +71,9 @@ class RevisionStore(Queries):
         )
         return {item_id for (item_id,) in await self._fetch_rows(query.distinct())}
 
+    async def get(self, revision_id: int) -> Revision | None:
+        return await self._get(Revision, revision_id)
+
     async def get_snapshot(self, item_id: int) -> ItemSnapshot | None:
         return await self._get(ItemSnapshot, item_id)
 
@@ -86,7 +91,12 @@ class RevisionStore(Queries):
         async with self._sessions.begin_write() as session:
             await upsert_rows(session, ItemSnapshot, [row], key=["item_id"], update=[*row.keys() - {"item_id"}])
             if revision is not None:
-                session.add(Revision(**sanitize_value(revision.model_dump())))
+                kept = Revision(**sanitize_value(revision.model_dump()))
+                session.add(kept)
+                await session.flush()
+                subject = f"item:{snapshot.item_id}"
+                changed = EventFact(WebhookEventType.ITEM_CHANGED, subject, revision.seen_at, kept.id)
+                await add_webhook_events(session, [changed])
             item = await session.get(Item, snapshot.item_id) if changes or text is not None else None
             if item is not None:
                 await update_item(session, item, changes or {}, text)

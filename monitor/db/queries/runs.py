@@ -14,11 +14,13 @@ from monitor.db.queries import sections
 from monitor.db.queries.evidence import save_claims
 from monitor.db.queries.history import LedgerRow, RunFilter, select_latest, select_ledger
 from monitor.db.queries.sources import is_unfinished, record_run
+from monitor.db.queries.webhooks import EventFact, add_webhook_events
 from monitor.db.reading import SectionPlan, SectionReading, UnseenPlace
 from monitor.db.sessions import Queries, insert_if_new, sanitize_text, sanitize_value
 from monitor.db.tables.collection import Fallback, Item, Run, RunSection, Source, TotalKind, Unseen
 from monitor.db.tables.evidence import ClaimUpdate
 from monitor.db.tables.research import Research, ResearchEvent, RunEvent
+from monitor.db.tables.webhooks import WebhookEventType
 from monitor.errors import UsageError
 from monitor.i18n.message import Message
 from monitor.vocabulary import EventKind, Phase, RunStatus
@@ -58,7 +60,7 @@ class RunStore(Queries):
             was_final = run.status.is_final
             run.sqlmodel_update(sanitize_value(changes))
             if run.status.is_final and not was_final:
-                await self._count_ended(session, run.status, run.ended_at or run.planned_at)
+                await self._note_ended(session, run_id, run.status, run.ended_at or run.planned_at)
 
     async def request_cancel(self, run_id: str, *, at: dt.datetime | None = None) -> bool:
         """Ask a run to stop; False where there is none of that id, or it has ended.
@@ -72,7 +74,7 @@ class RunStore(Queries):
             if run.status is RunStatus.QUEUED:
                 run.status = RunStatus.CANCELLED
                 run.ended_at = at
-                await self._count_ended(session, run.status, at or run.planned_at)
+                await self._note_ended(session, run_id, run.status, at or run.planned_at)
             return True
 
     async def list_cancel_requested(self, run_ids: Collection[str]) -> set[str]:
@@ -112,12 +114,13 @@ class RunStore(Queries):
             if await session.scalar(ended.where(_IS_OPEN).returning(col(Run.id))) is None:
                 await session.execute(ended)  # it had ended: what was counted then counts once
             else:
-                await self._count_ended(session, status, at)
+                await self._note_ended(session, run_id, status, at)
             if source_id is not None:
                 await record_run(session, source_id, at=at, status=status, has_new=has_new, error=error)
 
-    async def _count_ended(self, session: AsyncSession, status: RunStatus, at: dt.datetime) -> None:
+    async def _note_ended(self, session: AsyncSession, run_id: str, status: RunStatus, at: dt.datetime) -> None:
         await add_to_totals(session, self._sessions.get_day(at), [Addition(TotalKind.RUN, status)])
+        await add_webhook_events(session, [EventFact(WebhookEventType.RUN_ENDED, f"run:{run_id}", at)])
 
     async def list_open(self) -> list[Run]:
         """The runs that have not ended, oldest first."""
@@ -154,7 +157,7 @@ class RunStore(Queries):
             if run is None or run.status.is_final or run.executor != executor:
                 return False
             run.status, run.ended_at, run.error = RunStatus.FAILED, at, reason
-            await self._count_ended(session, run.status, at)
+            await self._note_ended(session, run_id, run.status, at)
             return True
 
     async def add_fallback(self, run_id: str, phase: Phase, where: str, reason: Message, at: dt.datetime) -> None:

@@ -30,6 +30,7 @@ from monitor.services.research.dependencies import StoreNotebook
 from monitor.services.sources.exchange import SourceListFormat
 from monitor.services.sources.service import BulkAction
 from monitor.services.topic_form import TopicForm, TopicPatch
+from monitor.services.webhooks.endpoints import WebhookForm
 from monitor.vocabulary import MarkAction, RankDirection, Role, RunStatus, Visibility
 from tests.integration.conftest import serve_loopback
 
@@ -53,6 +54,7 @@ class World:
     archived_id: int
     share_id: int
     feed_key_id: int
+    webhook_id: int
     session_id: str
     folder: Path
     worker: AsyncExitStack
@@ -260,6 +262,46 @@ ACTS: dict[str, tuple[AuditAction, Role, Act]] = {
         AuditAction.BRIEFING_UNSHARE,
         Role.EDITOR,
         lambda w, by: w.app.shares.revoke(w.briefing_id, w.share_id, by=by),
+    ),
+    "add a webhook": (
+        AuditAction.WEBHOOK_ADD,
+        Role.ADMIN,
+        lambda w, by: w.app.webhooks.add(WebhookForm(url=HOOK["url"]), by=by),
+    ),
+    "change a webhook": (
+        AuditAction.WEBHOOK_EDIT,
+        Role.ADMIN,
+        lambda w, by: w.app.webhooks.edit(w.webhook_id, WebhookForm(url=HOOK["url"]), by=by),
+    ),
+    "replace the secret of a webhook": (
+        AuditAction.WEBHOOK_SECRET,
+        Role.ADMIN,
+        lambda w, by: w.app.webhooks.replace_secret(w.webhook_id, by=by),
+    ),
+    "test a webhook": (
+        AuditAction.WEBHOOK_TEST,
+        Role.ADMIN,
+        lambda w, by: w.app.webhooks.send_test(w.webhook_id, by=by),
+    ),
+    "send events again": (
+        AuditAction.WEBHOOK_REPLAY,
+        Role.ADMIN,
+        lambda w, by: w.app.webhooks.replay(w.webhook_id, w.app.clock.now(), by=by),
+    ),
+    "disable a webhook": (
+        AuditAction.WEBHOOK_DISABLE,
+        Role.ADMIN,
+        lambda w, by: w.app.webhooks.set_enabled(w.webhook_id, is_enabled=False, by=by),
+    ),
+    "enable a webhook": (
+        AuditAction.WEBHOOK_ENABLE,
+        Role.ADMIN,
+        lambda w, by: w.app.webhooks.set_enabled(w.webhook_id, is_enabled=True, by=by),
+    ),
+    "remove a webhook": (
+        AuditAction.WEBHOOK_REMOVE,
+        Role.ADMIN,
+        lambda w, by: w.app.webhooks.remove(w.webhook_id, by=by),
     ),
     "make a key of feeds": (
         AuditAction.FEED_KEY_ADD,
@@ -476,6 +518,7 @@ async def furnish(folder: Path) -> dict[str, Any]:
         )
         await app.store.people.add(Person(name=READER.name, password_hash="", role=READER.role, created_at=now))
         key, _ = await app.feed_keys.create("reader", by=READER)
+        webhook, _ = await app.webhooks.add(WebhookForm(url=HOOK["url"]), by=by)
         session = await app.people.sign_in("anna", password, address="127.0.0.1", browser="b")
         await app.people.block_sign_in("bert", by=by)
         await app.tokens.create("t", "reader", by=by)
@@ -492,6 +535,7 @@ async def furnish(folder: Path) -> dict[str, Any]:
             "archived_id": archived.row.id,
             "share_id": share.id or 0,
             "feed_key_id": key.id or 0,
+            "webhook_id": webhook.id,
             "session_id": session.session_id,
             "topic_id": topic.id,
         }

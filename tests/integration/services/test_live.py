@@ -191,7 +191,7 @@ async def test_watching_ends_when_the_service_stops_and_leaves_nothing_behind(li
     before = asyncio.all_tasks()
     async with asyncio.timeout(TIMEOUT_S), live.subscribe("a", after=0, heartbeat_s=5) as news:
         assert await anext(news) == EventBatch([], RunStatus.RUNNING)
-        asyncio.get_running_loop().call_soon(live.close)
+        asyncio.get_running_loop().call_soon(live.stop)
         assert [batch async for batch in news] == []
     await asyncio.sleep(0)
     assert asyncio.all_tasks() == before

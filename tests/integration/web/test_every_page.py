@@ -43,6 +43,7 @@ from monitor.fetch.browser.launch import find_browser
 from monitor.i18n.catalogue import load_catalogue
 from monitor.services.audit import COMMAND_LINE, Actor
 from monitor.services.items import ItemQuery
+from monitor.services.webhooks.endpoints import WebhookForm
 from monitor.vocabulary import Role
 from monitor.web.app import create_web_app, serve_web
 from tests.conftest import Mailbox
@@ -187,6 +188,10 @@ async def place(tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path)
         await app.people.add("admin", "admin", by=COMMAND_LINE)
         await app.people.set_password("admin", PASSWORD, by=COMMAND_LINE)
         await app.feed_keys.create("".join(PAYLOADS.values())[:100], by=Actor("admin", Role.ADMIN))
+        hook = WebhookForm(url="http://127.0.0.1:9/", label="".join(PAYLOADS.values())[:100])
+        webhook, _ = await app.webhooks.add(hook, by=COMMAND_LINE)
+        await app.webhooks.send_test(webhook.id, by=COMMAND_LINE)
+        await app.webhook_dispatch.send_due()
         house = await furnish(app, at=now - dt.timedelta(hours=1))
         draft = await app.drafts.get(house.briefing_id)
         await app.deliveries.send_saved("weekly", draft, by=COMMAND_LINE)

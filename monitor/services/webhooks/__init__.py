@@ -1,0 +1,1 @@
+"""Webhooks: who is told of events, what an event says, and how it gets there."""
