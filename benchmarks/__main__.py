@@ -525,8 +525,8 @@ def responses(
     slowest = sorted(figures.pages, key=lambda page: page.cpu_p95_ms, reverse=True)
     terminal.write_rows([tuple(PageCost.model_fields), *[tuple(page.model_dump().values()) for page in slowest]])
     above = [f"{page.page} ({page.role}): {page.cpu_p95_ms} > {page.bar_ms}" for page in slowest if page.is_above_bar]
-    named = {"Above its bar": above, "Refused": figures.refused, "Not asked for": figures.not_asked}
-    for heading, lines in named.items():
+    named = {"Above its bar": above, "Broken": figures.broken, "Not found": figures.not_found}
+    for heading, lines in (named | {"Not asked for": figures.not_asked}).items():
         terminal.write_line(f"{heading}: {len(lines)}")
         for line in lines:
             terminal.write_line(f"  {line}")

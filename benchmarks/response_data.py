@@ -303,7 +303,7 @@ def _list_service_rows(people: list[str], now: dt.datetime) -> _Rows:
         keys: dict[str, Any] = {"id": name, "key": name, "message_id": f"<{name}@bench>", "day": at.date()}
         yield Delivery(target="bench", status=DeliveryStatus.SENT, planned_at=at, sent_at=at, attempts=1, **keys)
         ended: dict[str, Any] = {"created_at": at, "started_at": at, "ended_at": at, "status": ResearchStatus.SUCCEEDED}
-        outputs = {"reporting": {"score": {}, "content": "研究" * 5000}}
+        outputs = {"reporting": {"score": {}, "result": {"markdown": "研究" * 5000}}}
         asked: dict[str, Any] = {
             "query": "储能",
             "language": "zh",
