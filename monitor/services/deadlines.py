@@ -1,10 +1,10 @@
 """Deadlines as people see them: the list, one with its history, and the calendar that programs subscribe to."""
 
+import asyncio
 import datetime as dt
 import secrets
 from collections.abc import Collection, Sequence, Set
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from monitor.clock import Clock
@@ -15,8 +15,8 @@ from monitor.db.tables.collection import Item
 from monitor.db.tables.policies import DeadlineMove
 from monitor.document import DocumentFacts
 from monitor.errors import NotFound
+from monitor.exports.calendar import CalendarEvent, render_calendar
 from monitor.exports.document import normalize_line
-from monitor.extras import needs_extra
 from monitor.i18n.catalogue import render, translate
 from monitor.i18n.message import Message
 from monitor.policies.calendar import DeadlineEntry, find_postponements, merge_deadlines
@@ -24,12 +24,8 @@ from monitor.policies.changes import DeadlineChange, compare_deadlines, list_dea
 from monitor.services.alerts import AlertService
 from monitor.vocabulary import DeadlineKind
 
-if TYPE_CHECKING:
-    from icalendar import Event
-
 CALENDAR_MEDIA_TYPE = "text/calendar"
 _CALENDAR_PAST = dt.timedelta(days=90)
-_REFRESH_INTERVAL = dt.timedelta(hours=1)
 
 
 def create_calendar_key() -> str:
@@ -138,7 +134,8 @@ class DeadlineService:
         """Return the deadlines that are meant as an iCalendar file, those of the last 90 days too."""
         since = query.since or self._get_today() - _CALENDAR_PAST
         entries = await self.list(replace(query, since=since))
-        return build_calendar(entries, language=language, name=name or translate(language, "Deadlines"))
+        name = name or translate(language, "Deadlines")
+        return await asyncio.to_thread(build_calendar, entries, language=language, name=name)
 
     async def build_private_calendar(self, key: str, *, language: str) -> bytes:
         """Return the calendar of a topic that somebody follows, by its key; `NotFound` for a key that is none."""
@@ -147,7 +144,7 @@ class DeadlineService:
             raise NotFound("deadline.no_calendar")
         since = self._get_today() - _CALENDAR_PAST
         entries = await self._load_entries(DeadlineFilter(since=since, topic_id=topic.id))
-        return build_calendar(entries, language=language, name=topic.name)
+        return await asyncio.to_thread(build_calendar, entries, language=language, name=topic.name)
 
     async def _load_entries(
         self, wanted: DeadlineFilter, *, per_day: int | None = None, limit: int = MAX_ROWS
@@ -222,42 +219,23 @@ def describe_entry(entry: DeadlineEntry) -> Message:
 
 
 def build_calendar(entries: Sequence[DeadlineEntry], *, language: str, name: str) -> bytes:
-    """Return an iCalendar file (RFC 5545) of whole days; an event keeps its UID when its day moves.
-
-    `ExtraMissing` without the library that writes it.
-    """
-    with needs_extra("documents"):
-        from icalendar import Calendar
-
-    calendar = Calendar()
-    calendar.add("prodid", "-//Monitor//Deadlines//EN")
-    calendar.add("version", "2.0")
-    calendar.add("method", "PUBLISH")
-    calendar.add("x-wr-calname", normalize_line(name))
-    calendar.add("refresh-interval", _REFRESH_INTERVAL, parameters={"VALUE": "DURATION"})
-    for entry in entries:
-        calendar.add_component(_build_event(entry, language))
-    content: bytes = calendar.to_ical()
-    return content
+    """Return an iCalendar file of whole days; an event keeps its UID when its day moves."""
+    return render_calendar(normalize_line(name), (_build_event(entry, language) for entry in entries))
 
 
-def _build_event(entry: DeadlineEntry, language: str) -> "Event":
-    from icalendar import Event
-
+def _build_event(entry: DeadlineEntry, language: str) -> CalendarEvent:
     lines = [normalize_line(entry.passage)]
     if entry.moved_from is not None:
         moved = Message.of("deadline.moved_from", before=entry.moved_from)
         lines.insert(0, render(moved, language))
     lines += [f"{normalize_line(entry.source)} {entry.url}".strip()]
-    event = Event()
-    event.add("uid", f"deadline-{entry.id}@monitor")
-    event.add("dtstamp", entry.moved_at or entry.seen_at)
-    event.add("sequence", entry.moves)
-    event.add("dtstart", entry.day)
-    event.add("dtend", entry.day + dt.timedelta(days=1))
-    event.add("summary", render(describe_entry(entry), language))
-    event.add("description", "\n".join(filter(None, lines)))
-    event.add("url", entry.url)
-    event.add("categories", [render(name_deadline(entry.kind), language)])
-    event.add("transp", "TRANSPARENT")
-    return event
+    return CalendarEvent(
+        uid=f"deadline-{entry.id}@monitor",
+        stamp=entry.moved_at or entry.seen_at,
+        sequence=entry.moves,
+        day=entry.day,
+        summary=render(describe_entry(entry), language),
+        description="\n".join(filter(None, lines)),
+        url=normalize_line(entry.url),
+        category=render(name_deadline(entry.kind), language),
+    )
