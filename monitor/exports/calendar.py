@@ -53,7 +53,8 @@ def _escape(text: str) -> str:
 
 def _fold(line: str) -> bytes:
     """Return a line in pieces of at most 75 octets, none of which ends within a character."""
-    octets, pieces, start = line.encode(), [], 0
+    octets, start = line.encode(), 0
+    pieces: list[bytes] = []
     while len(octets) - start > (size := _MAX_LINE_OCTETS - bool(pieces)):
         end = start + size
         while octets[end] & 0b1100_0000 == 0b1000_0000:

@@ -146,28 +146,15 @@ class DeadlineService:
         entries = await self._load_entries(DeadlineFilter(since=since, topic_id=topic.id))
         return await asyncio.to_thread(build_calendar, entries, language=language, name=topic.name)
 
-    async def _load_entries(
-        self, wanted: DeadlineFilter, *, per_day: int | None = None, limit: int = MAX_ROWS
-    ) -> list[DeadlineEntry]:
-        """Load what is meant, with all that its policies state, for another document may have set another day."""
-        rows = await self.store.deadlines.list_open(wanted, per_day=per_day, limit=limit)
-        every: dict[int, DeadlineRow] = {row.id: row for row in rows}
-        for row in await self.store.deadlines.list_of_policies(row.policy_id for row in rows if row.policy_id):
-            every.setdefault(row.id, row)
-        meant = {(row.item_id, row.kind) for row in rows}
-        return [
-            entry
-            for entry in merge_deadlines(every.values())
-            if any((item_id, entry.kind) in meant for item_id in entry.items)
-            and (wanted.since is None or entry.day >= wanted.since)
-            and (wanted.until is None or entry.day <= wanted.until)
-        ]
+    async def _load_entries(self, wanted: DeadlineFilter, *, per_day: int | None = None) -> list[DeadlineEntry]:
+        rows, ids = await self.store.deadlines.list_open(wanted, per_day=per_day)
+        return await asyncio.to_thread(_merge_meant, rows, ids, wanted)
 
     async def list_nearest(self, query: DeadlineQuery, limit: int) -> tuple[Sequence[DeadlineEntry], bool]:
         """Return the nearest of what is meant, and whether documents state more than `limit`."""
         wanted = await self._build_filter(query)
-        counts = await self.store.deadlines.count_by_day(wanted)
-        return await self._load_entries(wanted, limit=limit), sum(counts.values()) > limit
+        rows, ids = await self.store.deadlines.list_open(wanted, limit=limit + 1)
+        return _merge_meant(rows, ids, wanted)[:limit], len(ids) > limit
 
     async def list(self, query: DeadlineQuery) -> list[DeadlineEntry]:
         """Return the deadlines that are meant, each once, the nearest first; `NotFound` for an unknown topic."""
@@ -200,6 +187,18 @@ class DeadlineService:
 
     def _get_today(self) -> dt.date:
         return self.clock.now().astimezone(ZoneInfo(self.settings.timezone)).date()
+
+
+def _merge_meant(rows: Sequence[DeadlineRow], ids: Set[int], wanted: DeadlineFilter) -> list[DeadlineEntry]:
+    """Return the entries of the deadlines with these ids; another document of their policies may set another day."""
+    meant = {(row.item_id, row.kind) for row in rows if row.id in ids}
+    return [
+        entry
+        for entry in merge_deadlines(rows)
+        if any((item_id, entry.kind) in meant for item_id in entry.items)
+        and (wanted.since is None or entry.day >= wanted.since)
+        and (wanted.until is None or entry.day <= wanted.until)
+    ]
 
 
 def _build_move(change: DeadlineChange, run_id: str | None, now: dt.datetime) -> DeadlineMove:
