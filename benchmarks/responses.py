@@ -39,6 +39,9 @@ _TODAY_BAR_MS, _SEARCH_BAR_MS, _PAGE_BAR_MS, _BAR_MS = 250, 300, 150, 1000
 _NEEDS_MORE = re.compile(r"/events$|/(teach|recipes)\b|{(trial_id|addition_id|evaluation_id|index|note_index)}|^/sign-in$")
 """Streams that do not end, pages that load one of another site, and what such an archive has not."""
 
+_BY_MEANING = "query=nothing-has-this-word&backend=archive"
+"""What this finds was found by its vector."""
+
 _ITEM_VIEWS = (
     "source=示例部 0001",
     "section=栏目1",
@@ -93,7 +96,11 @@ _VIEWS: dict[str, tuple[str, ...]] = {
     "/search": ("q=储能", "q=示例部", "q=管理办法", "q=nothing-has-this-word", "q=储能&type=items"),
     "/api/find": ("q=储能", "q=示例部", "q=管理办法"),
     "/api/find/suggestions": ("q=储",),
-    "/api/search": ("query=储能&backend=archive", "query=储能&backend=archive&start=2026-11-01&end={day}"),
+    "/api/search": (
+        "query=储能&backend=archive",
+        "query=储能&backend=archive&start=2026-11-01&end={day}",
+        _BY_MEANING,
+    ),
     "/sources": ("q=示例", "tag=tag7"),
     "/runs": ("status=failed", "source=示例部 0001"),
     "/policies": ("q=管理办法", "stage=final"),
@@ -283,6 +290,8 @@ async def _measure_page(client: httpx.AsyncClient, path: str, role: Role, pid: i
             break
     if answer.status_code != HTTPStatus.OK:
         return answer.status_code
+    if path.endswith(_BY_MEANING) and not answer.json()["items"]:
+        raise WorkFailed("The archive was not searched by vectors.")
     return PageCost(
         page=path,
         role=role,
