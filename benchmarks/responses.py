@@ -16,7 +16,15 @@ from fastapi.routing import iter_route_contexts
 from pydantic import BaseModel
 
 from benchmarks.archive_data import format_run_id
-from benchmarks.response_data import DIMENSIONS, EMBEDDING_MODEL, QUESTION_ID, RESEARCH_ID, SECRET, build_share, fill_database
+from benchmarks.response_data import (
+    DIMENSIONS,
+    EMBEDDING_MODEL,
+    QUESTION_ID,
+    RESEARCH_ID,
+    SECRET,
+    build_share,
+    fill_database,
+)
 from benchmarks.service import start_service_process
 from monitor.bootstrap import open_app
 from monitor.clock import SystemClock
@@ -36,7 +44,9 @@ _PASSWORD = "long enough for a benchmark"  # noqa: S105 -- of an archive that is
 _PORT = 18_750
 _LOWEST_FAULT = HTTPStatus.TOO_MANY_REQUESTS
 _TODAY_BAR_MS, _SEARCH_BAR_MS, _PAGE_BAR_MS, _BAR_MS = 250, 300, 150, 1000
-_NEEDS_MORE = re.compile(r"/events$|/(teach|recipes)\b|{(trial_id|addition_id|evaluation_id|index|note_index)}|^/sign-in$")
+_NEEDS_MORE = re.compile(
+    r"/events$|/(teach|recipes)\b|{(trial_id|addition_id|evaluation_id|index|note_index)}|^/sign-in$"
+)
 """Streams that do not end, pages that load one of another site, and what such an archive has not."""
 
 _BY_MEANING = "query=nothing-has-this-word&backend=archive"
@@ -96,11 +106,7 @@ _VIEWS: dict[str, tuple[str, ...]] = {
     "/search": ("q=储能", "q=示例部", "q=管理办法", "q=nothing-has-this-word", "q=储能&type=items"),
     "/api/find": ("q=储能", "q=示例部", "q=管理办法"),
     "/api/find/suggestions": ("q=储",),
-    "/api/search": (
-        "query=储能&backend=archive",
-        "query=储能&backend=archive&start=2026-11-01&end={day}",
-        _BY_MEANING,
-    ),
+    "/api/search": ("query=储能&backend=archive", "query=储能&backend=archive&start=2026-11-01&end={day}", _BY_MEANING),
     "/sources": ("q=示例", "tag=tag7"),
     "/runs": ("status=failed", "source=示例部 0001"),
     "/policies": ("q=管理办法", "stage=final"),
@@ -141,8 +147,9 @@ class PageCost(BaseModel):
 
 
 class ResponseBenchmarkResult(BaseModel):
-    """`not_found` are pages that a role may not open or that lack a parameter, with their status; `broken` those over
-    which the service failed; `not_asked` routes.
+    """`not_found` are pages that a role may not open or that lack a parameter, with their status.
+
+    `broken` are those over which the service failed, `not_asked` routes.
     """
 
     items: int

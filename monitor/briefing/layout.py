@@ -67,10 +67,10 @@ def _build_source_blocks(briefing: Briefing, words: BriefingMessages) -> list[Bl
     if not briefing.sources:
         return []
     gaps = count_gaps(briefing)
-    rows = [
-        [state.name, format_coverage(state, words), str(state.new_items), format_remarks(state, gaps[state.name], words)]
-        for state in briefing.sources
-    ]
+    rows = []
+    for state in briefing.sources:
+        remarks = format_remarks(state, gaps[state.name], words)
+        rows.append([state.name, format_coverage(state, words), str(state.new_items), remarks])
     header = [words(name) for name in ("source", "coverage", "new_items", "remarks")]
     tones: list[Tone] = ["warning" if state.is_incomplete else "plain" for state in briefing.sources]
     return [Heading(text=words("source_states"), level=3), Table(header=header, rows=rows, tones=tones)]
@@ -364,7 +364,8 @@ def _build_body(briefing: Briefing, words: BriefingMessages) -> list[Block]:
             changes = []
         blocks.extend([Heading(text=heading), Entries(entries=[_build_entry(item, briefing, words) for item in items])])
     blocks.extend(changes)
-    further, beyond = [], []
+    further: list[MoreItem] = []
+    beyond: list[MoreItem] = []
     for item in briefing.more:
         (further if item.tier != LOWEST_TIER or item.note or item.editor_title else beyond).append(item)
     routine: list[BriefingItem | MoreItem] = [*list_routine(briefing), *beyond]

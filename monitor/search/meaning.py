@@ -103,14 +103,14 @@ class MeaningSearch:
         known = await self._load(model)
         wanted = _CANDIDATES if scope == FullTextScope(items=ItemFilter()) else _CANDIDATES_IN_SCOPE
         numbers, differing = await asyncio.to_thread(known.find_nearest, query.signs, max(limit, wanted))
-        compared = {"limit": max(limit, _CANDIDATES), "excludes_withdrawn": excludes_withdrawn}
-        near = await self.vectors.load_vectors(model, numbers, scope, **compared)
+        compared = max(limit, _CANDIDATES)
+        near = await self.vectors.load_vectors(
+            model, numbers, scope, limit=compared, excludes_withdrawn=excludes_withdrawn
+        )
         average = math.cos(math.pi * differing / len(query.values))
         best = await asyncio.to_thread(_compare, query, near, average, limit)
         bodies = await self.vectors.load_bodies([number for number, _ in best])
-        return MeaningHits(
-            [MeaningHit(*bodies[number], similarity) for number, similarity in best if number in bodies]
-        )
+        return MeaningHits([MeaningHit(*bodies[number], similarity) for number, similarity in best if number in bodies])
 
     async def _load(self, model: str) -> _Signs:
         """Return the signs of all vectors, of which only the new ones are read; all of them where some are gone."""

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 from monitor.clock import Clock
 from monitor.config.model import Settings
 from monitor.db.database import Store
-from monitor.db.queries.deadlines import MAX_ROWS, DeadlineFilter, DeadlineMoveView, DeadlineRow
+from monitor.db.queries.deadlines import DeadlineFilter, DeadlineMoveView, DeadlineRow
 from monitor.db.tables.collection import Item
 from monitor.db.tables.policies import DeadlineMove
 from monitor.document import DocumentFacts

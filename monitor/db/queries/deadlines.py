@@ -171,7 +171,7 @@ class DeadlineStore(Queries):
         rows = await self.list_of_policies(policy_id for _, policy_id in found if policy_id is not None)
         for batch in split_batches(number for number, policy_id in found if policy_id is None):
             rows += await self._load_rows([col(Deadline.id).in_(batch)], limit=None)
-        return rows, {number for number, _ in found}
+        return rows, {number or 0 for number, _ in found}
 
     async def count_by_day(self, wanted: DeadlineFilter) -> dict[dt.date, int]:
         """How many deadlines the documents state by day, of those that `list_open` lists."""

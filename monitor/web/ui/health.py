@@ -12,7 +12,6 @@ from babel.numbers import format_decimal, format_percent
 from fastapi import APIRouter, Depends, Query, Response
 from markupsafe import Markup
 
-from monitor.bootstrap import App
 from monitor.briefing.item import describe_statements
 from monitor.db.queries.sections import MAX_ARRIVAL_DAYS
 from monitor.db.queries.usage import RESEARCH_SOURCE, NamedSpending
