@@ -1,7 +1,7 @@
 """A briefing laid out as a document: headlines, deadlines, items by subject, changes, and what could not be seen."""
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
 
 from monitor.briefing.compose import (
@@ -14,7 +14,7 @@ from monitor.briefing.compose import (
     MoreItem,
 )
 from monitor.briefing.editor_text import EDITOR_MARK, AnalystNote
-from monitor.briefing.gaps import Gap, SourceRunSummary
+from monitor.briefing.gaps import Gap, SourceRunSummary, count_gaps
 from monitor.briefing.headlines import Why
 from monitor.briefing.item import UNCHECKED_MARK, BriefingMessages, describe_statements, get_briefing_messages
 from monitor.exports.document import (
@@ -66,11 +66,11 @@ def build_closing_blocks(briefing: Briefing, words: BriefingMessages) -> list[Bl
 def _build_source_blocks(briefing: Briefing, words: BriefingMessages) -> list[Block]:
     if not briefing.sources:
         return []
-    gaps = count_gaps(briefing)
-    rows = []
-    for state in briefing.sources:
-        remarks = format_remarks(state, gaps[state.name], words)
-        rows.append([state.name, format_coverage(state, words), str(state.new_items), remarks])
+    of = count_gaps(briefing.gaps)
+    rows = [
+        [state.name, format_coverage(state, words), str(state.new_items), format_remarks(state, of[state.name], words)]
+        for state in briefing.sources
+    ]
     header = [words(name) for name in ("source", "coverage", "new_items", "remarks")]
     tones: list[Tone] = ["warning" if state.is_incomplete else "plain" for state in briefing.sources]
     return [Heading(text=words("source_states"), level=3), Table(header=header, rows=rows, tones=tones)]
@@ -123,14 +123,6 @@ def format_overview(briefing: Briefing, words: BriefingMessages) -> str:
     return " ".join(
         f"{label if sentence.is_assessment else ''}{sentence.marked_text}" for sentence in briefing.overview
     )
-
-
-def count_gaps(briefing: Briefing) -> defaultdict[str, Counter[str]]:
-    """Return how many gaps of each kind every source has."""
-    counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for gap in briefing.gaps:
-        counts[gap.source][gap.kind] += 1
-    return counts
 
 
 def format_remarks(state: SourceRunSummary, gaps: Counter[str], words: BriefingMessages) -> str:

@@ -4,11 +4,11 @@ import datetime as dt
 from collections.abc import Iterable, Sequence
 
 from monitor.briefing.compose import Briefing, BriefingItem, ItemReference, MoreItem
+from monitor.briefing.gaps import count_gaps
 from monitor.briefing.item import ITEM_COLUMNS, BriefingMessages, ItemSchema, build_item_cell, get_briefing_messages
 from monitor.briefing.layout import (
     build_colophon,
     build_gap_spans,
-    count_gaps,
     format_coverage,
     format_period,
     format_remarks,
@@ -184,7 +184,7 @@ def _build_deadline_rows(briefing: Briefing, words: BriefingMessages) -> list[di
 
 
 def _build_source_rows(briefing: Briefing, words: BriefingMessages, zone: dt.tzinfo) -> list[dict[str, Cell]]:
-    gaps = count_gaps(briefing)
+    gaps = count_gaps(briefing.gaps)
     return [
         {
             "source": state.name,
