@@ -356,8 +356,7 @@ def _build_body(briefing: Briefing, words: BriefingMessages) -> list[Block]:
             changes = []
         blocks.extend([Heading(text=heading), Entries(entries=[_build_entry(item, briefing, words) for item in items])])
     blocks.extend(changes)
-    further: list[MoreItem] = []
-    beyond: list[MoreItem] = []
+    further, beyond = list[MoreItem](), list[MoreItem]()
     for item in briefing.more:
         (further if item.tier != LOWEST_TIER or item.note or item.editor_title else beyond).append(item)
     routine: list[BriefingItem | MoreItem] = [*list_routine(briefing), *beyond]
