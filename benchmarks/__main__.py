@@ -5,12 +5,13 @@ import datetime as dt
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 from zoneinfo import ZoneInfo
 
 import typer
 
 from monitor.cli.terminal import JsonOption, Terminal
+from monitor.vocabulary import Role
 
 if TYPE_CHECKING:
     from benchmarks.pages import PageRate
@@ -506,19 +507,29 @@ def responses(
         str | None, typer.Option("--database", metavar="URL", help="An empty database to fill; with --folder, once.")
     ] = None,
     only: Annotated[str, typer.Option("--only", metavar="REGEX", help="Pages whose path has this.")] = "",
+    role: Annotated[list[Role] | None, typer.Option("--role", help="Who asks; by default each role in turn.")] = None,
+    repeats: Annotated[int, typer.Option("--repeats", min=2, help="How often each page is asked for.")] = 20,
     as_json: JsonOption = False,
 ) -> None:
     """Measure every page and list that a reader, an editor or an administrator can open, of a thousand sources."""
     from benchmarks.responses import PageCost, measure
 
     terminal = Terminal("en")
-    figures = asyncio.run(measure(items, folder=folder, url=database, only=only, on_step=_build_step_printer(terminal)))
+    asking: dict[str, Any] = {"only": only, "roles": role or list(Role), "repeats": repeats}
+    on_step = _build_step_printer(terminal)
+    figures = asyncio.run(measure(items, folder=folder, url=database, on_step=on_step, **asking))
     if as_json:
         terminal.write_json({"bench": "responses", "figures": figures.model_dump()})
         return
     terminal.write_line(f"{figures.items} items on {figures.database}, filled in {figures.filled_in_s} s")
     slowest = sorted(figures.pages, key=lambda page: page.cpu_p95_ms, reverse=True)
     terminal.write_rows([tuple(PageCost.model_fields), *[tuple(page.model_dump().values()) for page in slowest]])
+    above = [f"{page.page} ({page.role}): {page.cpu_p95_ms} > {page.bar_ms}" for page in slowest if page.is_above_bar]
+    named = {"Above its bar": above, "Broken": figures.broken, "Not found": figures.not_found}
+    for heading, lines in (named | {"Not asked for": figures.not_asked}).items():
+        terminal.write_line(f"{heading}: {len(lines)}")
+        for line in lines:
+            terminal.write_line(f"  {line}")
 
 
 @app.command()

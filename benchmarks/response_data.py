@@ -28,7 +28,17 @@ from monitor.db.tables.collection import (
 )
 from monitor.db.tables.delivery import Alarm, AlarmKind, Delivery, DeliveryStatus
 from monitor.db.tables.evidence import Claim, ClaimKind, EvidenceRecord, ItemSnapshot, Revision
-from monitor.db.tables.people import AuditEntry, HiddenItem, ItemLater, ItemRead, ItemStar, Person, RankFeedback
+from monitor.db.tables.people import (
+    AuditEntry,
+    BriefingShare,
+    FeedKey,
+    HiddenItem,
+    ItemLater,
+    ItemRead,
+    ItemStar,
+    Person,
+    RankFeedback,
+)
 from monitor.db.tables.policies import (
     Alert,
     AlertKind,
@@ -49,6 +59,7 @@ from monitor.document import DocumentFacts
 from monitor.i18n.message import Message
 from monitor.llm.embeddings import Vector
 from monitor.page import ChangeKind, PageSnapshot
+from monitor.services.audit import hash_token
 from monitor.urls import url_key
 from monitor.vocabulary import (
     DeadlineKind,
@@ -71,6 +82,9 @@ DAYS = 100
 
 RESEARCH_ID = "bench-research-0"
 QUESTION_ID = "bench-question-0"
+SECRET = "bench-secret"  # noqa: S105 -- of an archive that is thrown away
+"""Of the private addresses of feeds, and of the link to the first briefing."""
+
 TOPICS = 30
 EMBEDDING_MODEL = "bench-vectors"
 DIMENSIONS = 1024
@@ -278,6 +292,7 @@ def _is_drawn(column: Column[Any]) -> bool:
 
 def _list_service_rows(people: list[str], now: dt.datetime) -> _Rows:
     """What a year leaves behind: acts of people, searches, deliveries, researches, and questions."""
+    yield FeedKey(person=people[0], token_hash=hash_token(SECRET), label="bench", created_at=now)
     for number in range(20_000):
         at = now - dt.timedelta(minutes=25 * number)
         act: dict[str, Any] = {"person": people[number % len(people)], "action": "source.edit"}
@@ -288,7 +303,7 @@ def _list_service_rows(people: list[str], now: dt.datetime) -> _Rows:
         keys: dict[str, Any] = {"id": name, "key": name, "message_id": f"<{name}@bench>", "day": at.date()}
         yield Delivery(target="bench", status=DeliveryStatus.SENT, planned_at=at, sent_at=at, attempts=1, **keys)
         ended: dict[str, Any] = {"created_at": at, "started_at": at, "ended_at": at, "status": ResearchStatus.SUCCEEDED}
-        outputs = {"reporting": {"score": {}, "content": "研究" * 5000}}
+        outputs = {"reporting": {"score": {}, "result": {"markdown": "研究" * 5000}}}
         asked: dict[str, Any] = {
             "query": "储能",
             "language": "zh",
@@ -308,6 +323,12 @@ def _list_service_rows(people: list[str], now: dt.datetime) -> _Rows:
                 asked_at=at,
                 updated_at=at,
             )
+
+
+def build_share(briefing_id: int, now: dt.datetime) -> BriefingShare:
+    """A link to a saved briefing, with the secret above."""
+    dates: dict[str, Any] = {"created_at": now, "expires_at": now + dt.timedelta(days=366)}
+    return BriefingShare(briefing_id=briefing_id, token_hash=hash_token(SECRET), created_by="admin", **dates)
 
 
 def _list_vectors(items: int) -> _Rows:

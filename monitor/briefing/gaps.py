@@ -1,6 +1,8 @@
 """What a briefing could not see, or not in full, by the state of each source."""
 
 import datetime as dt
+from collections import Counter, defaultdict
+from collections.abc import Iterable
 from typing import Literal
 
 from pydantic import Field
@@ -139,3 +141,11 @@ def _list_status_gaps(state: SourceRunSummary) -> list[Gap]:
     else:
         return []
     return [Gap(source=state.name, kind=kind, reason=state.last_error)]
+
+
+def count_gaps(gaps: Iterable[Gap]) -> defaultdict[str, Counter[str]]:
+    """Return how many gaps of each kind every source has."""
+    counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for gap in gaps:
+        counts[gap.source][gap.kind] += 1
+    return counts

@@ -1,6 +1,7 @@
 """A briefing laid out as a document: headlines, deadlines, items by subject, changes, and what could not be seen."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 
 from monitor.briefing.compose import (
@@ -13,7 +14,7 @@ from monitor.briefing.compose import (
     MoreItem,
 )
 from monitor.briefing.editor_text import EDITOR_MARK, AnalystNote
-from monitor.briefing.gaps import Gap, SourceRunSummary
+from monitor.briefing.gaps import Gap, SourceRunSummary, count_gaps
 from monitor.briefing.headlines import Why
 from monitor.briefing.item import UNCHECKED_MARK, BriefingMessages, describe_statements, get_briefing_messages
 from monitor.exports.document import (
@@ -65,8 +66,9 @@ def build_closing_blocks(briefing: Briefing, words: BriefingMessages) -> list[Bl
 def _build_source_blocks(briefing: Briefing, words: BriefingMessages) -> list[Block]:
     if not briefing.sources:
         return []
+    of = count_gaps(briefing.gaps)
     rows = [
-        [state.name, format_coverage(state, words), str(state.new_items), format_remarks(state, briefing, words)]
+        [state.name, format_coverage(state, words), str(state.new_items), format_remarks(state, of[state.name], words)]
         for state in briefing.sources
     ]
     header = [words(name) for name in ("source", "coverage", "new_items", "remarks")]
@@ -123,17 +125,16 @@ def format_overview(briefing: Briefing, words: BriefingMessages) -> str:
     )
 
 
-def format_remarks(state: SourceRunSummary, briefing: Briefing, words: BriefingMessages) -> str:
-    """Return the remarks on a source beside its state, on one line."""
+def format_remarks(state: SourceRunSummary, gaps: Counter[str], words: BriefingMessages) -> str:
+    """Return the remarks on a source beside its state, on one line; `gaps` are its own, by kind."""
     remarks = [words("baseline")] if state.is_baseline else []
     if state.last_error:
         remarks.append(words.translate(state.last_error))
-    kinds = [gap.kind for gap in briefing.gaps if gap.source == state.name]
-    if "unseen" in kinds:
-        remarks.append(f"{words.get_word('gap', 'unseen')} {kinds.count('unseen')}")
-    if "degraded" in kinds:
-        remarks.append(words("fell_back", count=kinds.count("degraded")))
-    if "silent" in kinds:
+    if gaps["unseen"]:
+        remarks.append(f"{words.get_word('gap', 'unseen')} {gaps['unseen']}")
+    if gaps["degraded"]:
+        remarks.append(words("fell_back", count=gaps["degraded"]))
+    if gaps["silent"]:
         remarks.append(words.get_word("gap", "silent"))
     return " · ".join(remarks)
 
@@ -355,8 +356,9 @@ def _build_body(briefing: Briefing, words: BriefingMessages) -> list[Block]:
             changes = []
         blocks.extend([Heading(text=heading), Entries(entries=[_build_entry(item, briefing, words) for item in items])])
     blocks.extend(changes)
-    further = [item for item in briefing.more if item.tier != LOWEST_TIER or item.note or item.editor_title]
-    beyond = [item for item in briefing.more if item not in further]
+    further, beyond = list[MoreItem](), list[MoreItem]()
+    for item in briefing.more:
+        (further if item.tier != LOWEST_TIER or item.note or item.editor_title else beyond).append(item)
     routine: list[BriefingItem | MoreItem] = [*list_routine(briefing), *beyond]
     lists: list[tuple[str, Sequence[BriefingItem | MoreItem]]] = [("more", further), ("routine", routine)]
     for name, listed in lists:

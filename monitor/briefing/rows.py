@@ -4,6 +4,7 @@ import datetime as dt
 from collections.abc import Iterable, Sequence
 
 from monitor.briefing.compose import Briefing, BriefingItem, ItemReference, MoreItem
+from monitor.briefing.gaps import count_gaps
 from monitor.briefing.item import ITEM_COLUMNS, BriefingMessages, ItemSchema, build_item_cell, get_briefing_messages
 from monitor.briefing.layout import (
     build_colophon,
@@ -183,12 +184,13 @@ def _build_deadline_rows(briefing: Briefing, words: BriefingMessages) -> list[di
 
 
 def _build_source_rows(briefing: Briefing, words: BriefingMessages, zone: dt.tzinfo) -> list[dict[str, Cell]]:
+    gaps = count_gaps(briefing.gaps)
     return [
         {
             "source": state.name,
             "state": format_coverage(state, words),
             "new_items": state.new_items,
-            "remarks": format_remarks(state, briefing, words),
+            "remarks": format_remarks(state, gaps[state.name], words),
             "last_run_at": state.last_run_at.astimezone(zone) if state.last_run_at else None,
             "last_new_item_at": state.last_new_item_at.astimezone(zone) if state.last_new_item_at else None,
         }

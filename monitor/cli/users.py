@@ -161,12 +161,12 @@ def export(
 
         async def write(app: "App", by: "Actor") -> int:
             count = 0
-            async for entry in await app.audit.export(since=since, until=until, by=by):
+            async for batch in await app.audit.export(since=since, until=until, by=by):
                 if as_json and out is None:
-                    entries.append(json.loads(entry.to_json()))
+                    entries.extend(json.loads(entry.to_json()) for entry in batch)
                 else:
-                    target.write(f"{entry.to_json()}\n")
-                count += 1
+                    target.writelines(f"{entry.to_json()}\n" for entry in batch)
+                count += len(batch)
             return count
 
         count = terminal.act(write)

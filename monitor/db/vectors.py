@@ -1,7 +1,9 @@
 """The vectors of items: which items lack one, all of their signs, and the items behind some of them."""
 
+import datetime as dt
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from sqlalchemy import and_, exists, func, or_, select
 from sqlmodel import col
@@ -23,12 +25,16 @@ class ItemText:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class VectorMatch:
-    """An item with its vector; `body` is the summary and the text of the page."""
+class NearVector(NamedTuple):
+    item_id: int
+    day: dt.date
+    vector: bytes
+
+
+class ItemBody(NamedTuple):
+    """An item with its summary and the text of its page."""
 
     item: Item
-    vector: bytes
     body: str
 
 
@@ -76,22 +82,40 @@ class VectorStore(Queries):
         )
         return [(number or 0, item, signs) for number, item, signs in await self._fetch_rows(query)]
 
-    async def load_matches(
-        self, model: str, numbers: Sequence[int], scope: FullTextScope, *, excludes_withdrawn: bool
-    ) -> list[VectorMatch]:
-        """Return those of these items that are in the scope, in no order."""
+    async def load_vectors(
+        self, model: str, numbers: Sequence[int], scope: FullTextScope, *, limit: int, excludes_withdrawn: bool
+    ) -> list[NearVector]:
+        """Return the first `limit` of these items that are in the scope, in no order."""
+        withdrawn = [or_(col(ItemSnapshot.standing).is_(None), col(ItemSnapshot.standing) != ChangeKind.WITHDRAWN)]
         async with self._sessions.begin_read() as session:
             among = await resolve_scope(session, scope)
-            withdrawn = [or_(col(ItemSnapshot.standing).is_(None), col(ItemSnapshot.standing) != ChangeKind.WITHDRAWN)]
+            chosen: list[int] = []
+            for some in split_batches(numbers):
+                # Else SQLite reads an index of the scope's days, of which there may be years.
+                near = select(col(Item.id)).where(col(Item.id).in_(some)).cte("near").prefix_with("MATERIALIZED")
+                in_scope = (
+                    select(col(Item.id))
+                    .join(near, near.c.id == col(Item.id))
+                    .outerjoin(ItemSnapshot, col(ItemSnapshot.item_id) == col(Item.id))
+                    .where(*among.conditions, *(withdrawn if excludes_withdrawn else []))
+                )
+                meant = set(await session.scalars(in_scope))
+                chosen += [number for number in some if number in meant]
+                if len(chosen) >= limit:
+                    break
             query = (
-                select(Item, col(ItemVector.vector), col(ItemPageText.text))
+                select(col(Item.id), col(Item.day), col(ItemVector.vector))
                 .join(ItemVector, and_(col(ItemVector.item_id) == col(Item.id), col(ItemVector.model) == model))
-                .outerjoin(ItemPageText, col(ItemPageText.item_id) == col(Item.id))
-                .outerjoin(ItemSnapshot, col(ItemSnapshot.item_id) == col(Item.id))
-                .where(*among.conditions, *(withdrawn if excludes_withdrawn else []))
+                .where(col(Item.id).in_(chosen[:limit]))
             )
-            return [
-                VectorMatch(item, vector, f"{item.summary}\n{text or ''}".strip())
-                for some in split_batches(numbers)
-                for item, vector, text in await session.execute(query.where(col(Item.id).in_(some)))
-            ]
+            return [NearVector(number or 0, day, vector) for number, day, vector in await session.execute(query)]
+
+    async def load_bodies(self, numbers: Sequence[int]) -> dict[int, ItemBody]:
+        """Return those of these items that are there still, by id."""
+        query = (
+            select(Item, col(ItemPageText.text))
+            .outerjoin(ItemPageText, col(ItemPageText.item_id) == col(Item.id))
+            .where(col(Item.id).in_(numbers))
+        )
+        rows = await self._fetch_rows(query)
+        return {item.id or 0: ItemBody(item, f"{item.summary}\n{text or ''}".strip()) for item, text in rows}

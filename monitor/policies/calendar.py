@@ -62,6 +62,9 @@ class DeadlineEntry(BaseModel):
     place: int = Field(default=0, exclude=True)
 
 
+_COPIED_FIELDS = (DeadlineEntry.model_fields.keys() & DeadlineRow.model_fields.keys()) - {"id", "moves"}
+
+
 def merge_deadlines(rows: Iterable[DeadlineRow]) -> list[DeadlineEntry]:
     """Return the calendar of these deadlines, by day: one entry for what several documents of a policy state.
 
@@ -131,7 +134,7 @@ def _build_entry(
     if move is None and postponed:
         moved_from, moved_at = max(old.day for old in postponed), row.seen_at
     return DeadlineEntry(
-        **row.model_dump(exclude={"id", "moves", "published_on", "stage", "dropped_at"}),
+        **{name: getattr(row, name) for name in _COPIED_FIELDS},
         id=min(stated.id for stated in same),
         moved_from=moved_from,
         moved_at=moved_at,

@@ -5,14 +5,14 @@ between two of them. The nearest are then compared exactly, by the floats in the
 """
 
 import asyncio
-import heapq
 import math
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from monitor.db.fulltext import FullTextScope
 from monitor.db.queries.filters import ItemFilter
-from monitor.db.vectors import VectorMatch, VectorStore
+from monitor.db.tables.collection import Item
+from monitor.db.vectors import NearVector, VectorStore
 from monitor.errors import ModelFailed
 from monitor.i18n.message import Message
 from monitor.llm.embeddings import Vector
@@ -27,7 +27,10 @@ _RANK_CONSTANT = 60
 
 @dataclass(frozen=True, slots=True)
 class MeaningHit:
-    match: VectorMatch
+    """An item near to a query; `body` is its summary and the text of its page."""
+
+    item: Item
+    body: str
     similarity: float
 
 
@@ -56,8 +59,22 @@ class _Signs:
     def find_nearest(self, query: int, count: int) -> tuple[list[int], float]:
         """Return the items whose signs differ least, nearest first, and how many signs differ on average."""
         differing = [(signs ^ query).bit_count() for signs in self.signs]
-        nearest = heapq.nsmallest(count, range(len(differing)), key=differing.__getitem__)
+        farthest = _find_smallest(differing, count)
+        near = [place for place, number in enumerate(differing) if number <= farthest]
+        nearest = sorted(near, key=differing.__getitem__)[:count]
         return [self.items[place] for place in nearest], sum(differing) / max(len(differing), 1)
+
+
+def _find_smallest(numbers: Sequence[int], count: int) -> int:
+    """Return the number up to which `numbers` has so many; a heap takes three times as long for thousands."""
+    counts, found = [0] * (max(numbers, default=0) + 1), 0
+    for number in numbers:
+        counts[number] += 1
+    for number, some in enumerate(counts):
+        found += some
+        if found >= count:
+            return number
+    return len(counts)
 
 
 @dataclass(kw_only=True)
@@ -86,9 +103,14 @@ class MeaningSearch:
         known = await self._load(model)
         wanted = _CANDIDATES if scope == FullTextScope(items=ItemFilter()) else _CANDIDATES_IN_SCOPE
         numbers, differing = await asyncio.to_thread(known.find_nearest, query.signs, max(limit, wanted))
-        matches = await self.vectors.load_matches(model, numbers, scope, excludes_withdrawn=excludes_withdrawn)
+        compared = max(limit, _CANDIDATES)
+        near = await self.vectors.load_vectors(
+            model, numbers, scope, limit=compared, excludes_withdrawn=excludes_withdrawn
+        )
         average = math.cos(math.pi * differing / len(query.values))
-        return MeaningHits(await asyncio.to_thread(_compare, query, matches, average, limit))
+        best = await asyncio.to_thread(_compare, query, near, average, limit)
+        bodies = await self.vectors.load_bodies([number for number, _ in best])
+        return MeaningHits([MeaningHit(*bodies[number], similarity) for number, similarity in best if number in bodies])
 
     async def _load(self, model: str) -> _Signs:
         """Return the signs of all vectors, of which only the new ones are read; all of them where some are gone."""
@@ -111,16 +133,17 @@ class MeaningSearch:
             known.add(rows)
 
 
-def _compare(query: Vector, matches: Sequence[VectorMatch], average: float, limit: int) -> list[MeaningHit]:
-    vectors = [(match, Vector.from_bytes(match.vector)) for match in matches]
+def _compare(query: Vector, near: Sequence[NearVector], average: float, limit: int) -> list[tuple[int, float]]:
+    """Return the ids of the most similar items, the best first, each with its similarity."""
+    vectors = [(found, Vector.from_bytes(found.vector)) for found in near]
     hits = [
-        MeaningHit(match, query.compute_similarity(vector))
-        for match, vector in vectors
+        (query.compute_similarity(vector), found.day, found.item_id)
+        for found, vector in vectors
         if len(vector.values) == len(query.values)
     ]
-    hits.sort(key=lambda hit: (hit.similarity, hit.match.item.day, hit.match.item.id), reverse=True)
-    least = average + _MIN_SHARE_OF_BEST * (hits[0].similarity - average) if hits else 0.0
-    return [hit for hit in hits[:limit] if hit.similarity >= least]
+    hits.sort(reverse=True)
+    least = average + _MIN_SHARE_OF_BEST * (hits[0][0] - average) if hits else 0.0
+    return [(number, similarity) for similarity, _, number in hits[:limit] if similarity >= least]
 
 
 def fuse_ranks(*orders: Sequence[int]) -> list[int]:

@@ -280,8 +280,8 @@ class AlarmService:
             alarms=[alarm for alarm in alarms if not names or alarm.source in names],
         )
 
-    async def list_source_health(self, *, skip: int, limit: int) -> tuple[int, list[SourceHealth]]:
-        """How many sources there are, and how some of them fare: those in trouble first, the disabled ones last."""
+    async def list_source_health(self, *, skip: int, limit: int) -> tuple[dict[str, int], list[SourceHealth]]:
+        """The ids of all sources by name, and how some of them fare: those in trouble first, the disabled ones last."""
         heads = await self.store.sources.list_heads()
         alarmed = (await self.store.sources.load_activity()).open_alarms
 
@@ -290,7 +290,8 @@ class AlarmService:
             return not source.enabled, not is_troubled, source.name
 
         shown = [source.id for source in sorted(heads, key=place)[skip : skip + limit]]
-        return len(heads), await self._load_source_health(await self.store.sources.load(shown))
+        ids = {source.name: source.id for source in heads}
+        return ids, await self._load_source_health(await self.store.sources.load(shown))
 
     async def get_source_health(self, source_id: int) -> SourceHealth:
         source = await self.store.sources.get_by_id(source_id)

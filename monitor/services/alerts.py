@@ -168,12 +168,8 @@ class AlertService:
             return []
         today = local.date()
         near = DeadlineFilter(since=today, until=today + dt.timedelta(days=max(REMINDER_DAYS)))
-        rows = await self.store.deadlines.list_open(near)
-        if not rows:
-            return []
-        of_policies = await self.store.deadlines.list_of_policies(row.policy_id for row in rows if row.policy_id)
-        every = {row.id: row for row in [*rows, *of_policies]}
-        reminders = find_due_reminders(merge_deadlines(every.values()), today=today, zone=zone)
+        rows, _ = await self.store.deadlines.list_open(near)
+        reminders = find_due_reminders(merge_deadlines(rows), today=today, zone=zone)
         news = []
         for reminder in reminders:
             entry = reminder.entry

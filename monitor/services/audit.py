@@ -236,8 +236,8 @@ class AuditService(AuditedService):
 
     async def export(
         self, *, since: dt.date | None = None, until: dt.date | None = None, by: Actor
-    ) -> AsyncIterator[AuditEntry]:
-        """Give the entries of these days, oldest first; that they were taken is recorded before."""
+    ) -> AsyncIterator[Sequence[AuditEntry]]:
+        """Give the entries of these days, oldest first, many at a time; that they were taken is recorded before."""
         by.require(Role.ADMIN)
         zone = ZoneInfo(self.timezone)
         try:
@@ -248,14 +248,13 @@ class AuditService(AuditedService):
         await self.record(by, AuditAction.AUDIT_EXPORT, "audit", since=since, until=until)
         return self._list_all(begin, end)
 
-    async def _list_all(self, since: dt.datetime | None, until: dt.datetime | None) -> AsyncIterator[AuditEntry]:
-        last_id, is_more = 0, True
-        while is_more:
-            entries = await self.store.audit.list_after(last_id, since=since, until=until, limit=_EXPORT_BATCH)
-            for entry in entries:
-                last_id = entry.id or 0
-                yield entry
-            is_more = len(entries) == _EXPORT_BATCH
+    async def _list_all(
+        self, since: dt.datetime | None, until: dt.datetime | None
+    ) -> AsyncIterator[Sequence[AuditEntry]]:
+        last_id = 0
+        while entries := await self.store.audit.list_after(last_id, since=since, until=until, limit=_EXPORT_BATCH):
+            yield entries
+            last_id = entries[-1].id or 0
 
     async def record_read(self, by: Actor, action: AuditAction, subject: str) -> None:
         """Record what somebody read; once an hour, however often they ask."""

@@ -1,5 +1,6 @@
 """Deadlines as people see them: the list, one with its history, and the calendar that programs subscribe to."""
 
+import asyncio
 import datetime as dt
 import secrets
 from collections.abc import Collection, Sequence, Set
@@ -10,7 +11,7 @@ from zoneinfo import ZoneInfo
 from monitor.clock import Clock
 from monitor.config.model import Settings
 from monitor.db.database import Store
-from monitor.db.queries.deadlines import MAX_ROWS, DeadlineFilter, DeadlineMoveView, DeadlineRow
+from monitor.db.queries.deadlines import DeadlineFilter, DeadlineMoveView, DeadlineRow
 from monitor.db.tables.collection import Item
 from monitor.db.tables.policies import DeadlineMove
 from monitor.document import DocumentFacts
@@ -138,7 +139,8 @@ class DeadlineService:
         """Return the deadlines that are meant as an iCalendar file, those of the last 90 days too."""
         since = query.since or self._get_today() - _CALENDAR_PAST
         entries = await self.list(replace(query, since=since))
-        return build_calendar(entries, language=language, name=name or translate(language, "Deadlines"))
+        name = name or translate(language, "Deadlines")
+        return await asyncio.to_thread(build_calendar, entries, language=language, name=name)
 
     async def build_private_calendar(self, key: str, *, language: str) -> bytes:
         """Return the calendar of a topic that somebody follows, by its key; `NotFound` for a key that is none."""
@@ -147,30 +149,17 @@ class DeadlineService:
             raise NotFound("deadline.no_calendar")
         since = self._get_today() - _CALENDAR_PAST
         entries = await self._load_entries(DeadlineFilter(since=since, topic_id=topic.id))
-        return build_calendar(entries, language=language, name=topic.name)
+        return await asyncio.to_thread(build_calendar, entries, language=language, name=topic.name)
 
-    async def _load_entries(
-        self, wanted: DeadlineFilter, *, per_day: int | None = None, limit: int = MAX_ROWS
-    ) -> list[DeadlineEntry]:
-        """Load what is meant, with all that its policies state, for another document may have set another day."""
-        rows = await self.store.deadlines.list_open(wanted, per_day=per_day, limit=limit)
-        every: dict[int, DeadlineRow] = {row.id: row for row in rows}
-        for row in await self.store.deadlines.list_of_policies(row.policy_id for row in rows if row.policy_id):
-            every.setdefault(row.id, row)
-        meant = {(row.item_id, row.kind) for row in rows}
-        return [
-            entry
-            for entry in merge_deadlines(every.values())
-            if any((item_id, entry.kind) in meant for item_id in entry.items)
-            and (wanted.since is None or entry.day >= wanted.since)
-            and (wanted.until is None or entry.day <= wanted.until)
-        ]
+    async def _load_entries(self, wanted: DeadlineFilter, *, per_day: int | None = None) -> list[DeadlineEntry]:
+        rows, ids = await self.store.deadlines.list_open(wanted, per_day=per_day)
+        return await asyncio.to_thread(_merge_meant, rows, ids, wanted)
 
     async def list_nearest(self, query: DeadlineQuery, limit: int) -> tuple[Sequence[DeadlineEntry], bool]:
         """Return the nearest of what is meant, and whether documents state more than `limit`."""
         wanted = await self._build_filter(query)
-        counts = await self.store.deadlines.count_by_day(wanted)
-        return await self._load_entries(wanted, limit=limit), sum(counts.values()) > limit
+        rows, ids = await self.store.deadlines.list_open(wanted, limit=limit + 1)
+        return _merge_meant(rows, ids, wanted)[:limit], len(ids) > limit
 
     async def list(self, query: DeadlineQuery) -> list[DeadlineEntry]:
         """Return the deadlines that are meant, each once, the nearest first; `NotFound` for an unknown topic."""
@@ -203,6 +192,18 @@ class DeadlineService:
 
     def _get_today(self) -> dt.date:
         return self.clock.now().astimezone(ZoneInfo(self.settings.timezone)).date()
+
+
+def _merge_meant(rows: Sequence[DeadlineRow], ids: Set[int], wanted: DeadlineFilter) -> list[DeadlineEntry]:
+    """Return the entries of the deadlines with these ids; another document of their policies may set another day."""
+    meant = {(row.item_id, row.kind) for row in rows if row.id in ids}
+    return [
+        entry
+        for entry in merge_deadlines(rows)
+        if any((item_id, entry.kind) in meant for item_id in entry.items)
+        and (wanted.since is None or entry.day >= wanted.since)
+        and (wanted.until is None or entry.day <= wanted.until)
+    ]
 
 
 def _build_move(change: DeadlineChange, run_id: str | None, now: dt.datetime) -> DeadlineMove:

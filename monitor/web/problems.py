@@ -87,7 +87,9 @@ async def _on_problem(request: Request, error: Exception) -> Response:
 
 async def _on_unexpected_error(request: Request, error: Exception) -> Response:
     _log.error("unexpected error", path=get_app_path(request), error=type(error).__name__, exc_info=error)
-    return _answer(request, Problem(500, "request.failed"))
+    answer = _answer(request, Problem(500, "request.failed"))
+    answer.headers["Connection"] = "close"  # uvicorn closes it after such an answer; nobody is to send more by it
+    return answer
 
 
 def _answer(request: Request, problem: Problem) -> Response:

@@ -3,7 +3,7 @@
 import datetime as dt
 from collections.abc import AsyncIterator, Iterable, Sequence
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 from sqlalchemy import ColumnElement, String, and_, cast, delete, func, or_, select, update
 from sqlalchemy.orm import aliased
 from sqlmodel import col
@@ -96,7 +96,7 @@ class DeadlineRow(BaseModel):
     policy_id: int | None = None
     policy: str | None = None
     stage: PolicyStage | None = None
-    moves: list[DeadlineMoveView] = []
+    moves: list[DeadlineMoveView] = Field(default_factory=list)
 
     @property
     def scope(self) -> str:
@@ -159,15 +159,24 @@ class DeadlineStore(Queries):
 
     async def list_open(
         self, wanted: DeadlineFilter, *, per_day: int | None = None, limit: int = MAX_ROWS
-    ) -> list[DeadlineRow]:
-        """The deadlines that are stated still, the nearest first, so many a day; those of hidden items are left out."""
+    ) -> tuple[list[DeadlineRow], set[int]]:
+        """The deadlines that are stated still, the nearest first, so many a day; those of hidden items are left out.
+
+        With them come all that their policies have; the ids are those of the deadlines that are meant.
+        """
         conditions = _build_conditions(wanted)
         if per_day is not None:
             place = func.dense_rank().over(partition_by=col(Deadline.day), order_by=col(Deadline.id)).label("place")
             ranked = _SELECT_ROWS.with_only_columns(col(Deadline.id), place)
             of_day = ranked.where(*conditions, col(Deadline.dropped_at).is_(None)).subquery()
             conditions = [col(Deadline.id).in_(select(of_day.c.id).where(of_day.c.place <= per_day))]
-        return await self._load_rows(conditions, limit=limit)
+        query = _SELECT_ROWS.with_only_columns(col(Deadline.id), col(PolicyDocument.policy_id)).limit(limit)
+        query = query.where(*conditions, col(Deadline.dropped_at).is_(None))
+        found = await self._fetch_rows(query.order_by(col(Deadline.day), col(Deadline.id)))
+        rows = await self.list_of_policies(policy_id for _, policy_id in found if policy_id is not None)
+        for batch in split_batches(number for number, policy_id in found if policy_id is None):
+            rows += await self._load_rows([col(Deadline.id).in_(batch)], limit=None)
+        return rows, {number or 0 for number, _ in found}
 
     async def count_by_day(self, wanted: DeadlineFilter) -> dict[dt.date, int]:
         """How many deadlines the documents state by day, of those that `list_open` lists."""
@@ -176,13 +185,14 @@ class DeadlineStore(Queries):
         return {row[0]: row[1] for row in await self._fetch_rows(query.group_by(col(Deadline.day)))}
 
     async def list_of_policies(self, policy_ids: Iterable[int]) -> list[DeadlineRow]:
-        """All deadlines of the documents of these policies."""
-        rows: list[DeadlineRow] = []
+        """All deadlines of the documents of these policies, each once."""
+        rows: dict[int, DeadlineRow] = {}
         for batch in split_batches(sorted(set(policy_ids))):
             in_policy = col(PolicyDocument.policy_id).in_(batch)
             members = select(col(PolicyDocument.item_id)).where(in_policy)  # leads the database to the index of items
-            rows += await self._load_rows([in_policy, col(Deadline.item_id).in_(members)], limit=None)
-        return rows
+            for row in await self._load_rows([in_policy, col(Deadline.item_id).in_(members)], limit=None):
+                rows.setdefault(row.id, row)
+        return list(rows.values())
 
     async def list_policies(self, item_ids: Sequence[int]) -> list[int]:
         """The policies of those of the items that state a deadline."""
@@ -238,10 +248,11 @@ class DeadlineStore(Queries):
             known = rows.setdefault(row.id, row)
             if (row.policy_id or 0) < (known.policy_id or 0):
                 rows[row.id] = row  # a document in two policies counts for the first of them
-        moves = select(DeadlineMove).order_by(col(DeadlineMove.id))
-        for move in await self._fetch_in(moves, col(DeadlineMove.deadline_id), rows):
-            view = DeadlineMoveView.model_validate(move, from_attributes=True)
-            rows[move.deadline_id].moves = [*rows[move.deadline_id].moves, view]
+        for batch in split_batches(rows):
+            moves = _SELECT_MOVES.where(col(DeadlineMove.deadline_id).in_(batch)).order_by(col(DeadlineMove.id))
+            for deadline_id, before, after, passage, run_id, seen_at in await self._fetch_rows(moves):
+                move = DeadlineMoveView(before=before, after=after, passage=passage, run_id=run_id, seen_at=seen_at)
+                rows[deadline_id].moves.append(move)
         await self._find_repeals(rows.values())
         return list(rows.values())
 
@@ -273,6 +284,14 @@ class DeadlineStore(Queries):
                     yield repealed_id, key, item_id, day, read.in_force or day
 
 
+_SELECT_MOVES = select(
+    col(DeadlineMove.deadline_id),
+    col(DeadlineMove.before),
+    col(DeadlineMove.after),
+    col(DeadlineMove.passage),
+    col(DeadlineMove.run_id),
+    col(DeadlineMove.seen_at),
+)
 _IN_POLICY = and_(col(PolicyDocument.item_id) == col(Deadline.item_id), col(PolicyDocument.removed_at).is_(None))
 _SELECT_ROWS = (
     select(

@@ -146,8 +146,8 @@ class ItemStore(Queries):
         async with self._sessions.begin_read() as session:
             words = await ColumnValues.resolve(session, wanted)
             conditions = build_conditions(wanted, words)
-            if limit is not None and limit <= BATCH_SIZE and wanted.order is ItemOrder.NEWEST:
-                numbers = (await session.scalars(_select_newest_ids(words, conditions, limit))).all()
+            if limit is not None and limit <= BATCH_SIZE:  # whole rows of all that is meant would be sorted
+                numbers = (await session.scalars(_select_first_ids(wanted.order, words, conditions, limit))).all()
                 conditions = [col(Item.id).in_(numbers)]
             query = select(Item).where(*conditions).order_by(*order_items(wanted.order)).limit(limit)
             return list((await session.scalars(query)).all())
@@ -187,14 +187,16 @@ def _build_item_insert(dialect: str) -> ReturningInsert[tuple[int]]:
     return new.returning(table.c.id)
 
 
-def _select_newest_ids(words: ColumnValues, conditions: Sequence[ColumnElement[bool]], limit: int) -> Select[int]:
-    """The ids of the newest items.
+def _select_first_ids(
+    order: ItemOrder, words: ColumnValues, conditions: Sequence[ColumnElement[bool]], limit: int
+) -> Select[int]:
+    """The ids of the first items.
 
     An index is in order of age for one value of its column only: of several values, the newest of each are merged.
     """
     columns = words.list_columns()
-    if not columns or not 1 < len(columns[0][1]) <= _MAX_MERGED_VALUES:
-        return select(get_item_column("id")).where(*conditions).order_by(*order_by_newest()).limit(limit)
+    if order is not ItemOrder.NEWEST or not columns or not 1 < len(columns[0][1]) <= _MAX_MERGED_VALUES:
+        return select(get_item_column("id")).where(*conditions).order_by(*order_items(order)).limit(limit)
     column, several = columns[0]
     each = [
         select(col(Item.id), col(Item.day)).where(column == word, *conditions).order_by(*order_by_newest()).limit(limit)

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import CursorResult, Delete, delete, func, insert, or_, select, union_all, update
 from sqlalchemy.ext.asyncio import AsyncSession
-from sqlalchemy.orm import Mapped
+from sqlalchemy.orm import Mapped, defer
 from sqlmodel import col
 
 from monitor.db.sessions import Queries, lock_decisions, sanitize_text, sanitize_value, upsert_rows
@@ -346,8 +346,9 @@ class AuditStore(Queries):
     async def list_after(
         self, after_id: int, *, since: dt.datetime | None, until: dt.datetime | None, limit: int
     ) -> list[AuditEntry]:
-        """Oldest first, from an entry on: those from `since` to before `until`."""
+        """Oldest first, from an entry on: those from `since` to before `until`, as far as they are exported."""
         query = select(AuditEntry).where(col(AuditEntry.id) > after_id).order_by(col(AuditEntry.id)).limit(limit)
+        query = query.options(*(defer(getattr(AuditEntry, name)) for name in ("salts", "erased")))
         if since is not None:
             query = query.where(col(AuditEntry.at) >= since)
         if until is not None:

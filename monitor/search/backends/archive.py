@@ -81,15 +81,14 @@ class ArchiveSearch:
         if self.meaning is None or not query.clauses:
             return found
         near = await self.meaning.search(text, scope, limit=limit, excludes_withdrawn=allow_partial_match)
-        by_id = {hit.match.item.id or 0: self._build_near_item(hit, query) for hit in near.hits}
+        by_id = {hit.item.id or 0: self._build_near_item(hit, query) for hit in near.hits}
         order = fuse_ranks([hit.item.id or 0 for hit in found.items], list(by_id))
         by_id |= {hit.item.id or 0: hit for hit in found.items}
         return replace(found, items=[by_id[number] for number in order[:limit]], warning=near.warning)
 
     def _build_near_item(self, hit: MeaningHit, query: TextQuery) -> FoundItem:
-        item = hit.match.item
-        score = self.score_item(min(max(hit.similarity, 0.0), 1.0), item.day, item.url)
-        return FoundItem(item=item, score=score, snippet=build_snippet(hit.match.body, query))
+        score = self.score_item(min(max(hit.similarity, 0.0), 1.0), hit.item.day, hit.item.url)
+        return FoundItem(item=hit.item, score=score, snippet=build_snippet(hit.body, query))
 
     async def _search_words(
         self, query: TextQuery, scope: FullTextScope, limit: int, *, allow_partial_match: bool

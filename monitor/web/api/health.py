@@ -133,8 +133,8 @@ async def export_audit(
     app: AppDep, principal: Admin, since: dt.date | None = None, until: dt.date | None = None
 ) -> Response:
     """All entries of these days, oldest first, as JSON lines in the fields of the list."""
-    entries = await app.audit.export(since=since, until=until, by=principal)
-    lines = (f"{entry.to_json()}\n" async for entry in entries)
+    batches = await app.audit.export(since=since, until=until, by=principal)
+    lines = ("".join(f"{entry.to_json()}\n" for entry in entries) async for entries in batches)
     headers = {"Content-Disposition": 'attachment; filename="audit.jsonl"'}
     return StreamingResponse(lines, media_type=_LINES_TYPE, headers=headers)
 

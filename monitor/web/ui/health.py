@@ -12,7 +12,6 @@ from babel.numbers import format_decimal, format_percent
 from fastapi import APIRouter, Depends, Query, Response
 from markupsafe import Markup
 
-from monitor.bootstrap import App
 from monitor.briefing.item import describe_statements
 from monitor.db.queries.sections import MAX_ARRIVAL_DAYS
 from monitor.db.queries.usage import RESEARCH_SOURCE, NamedSpending
@@ -227,7 +226,7 @@ def _render_trend(seen: TodaySummary, title: str, language: str) -> tuple[Markup
 async def overview(app: AppDep, renderer: Renderer, charts: Charts, _: Reader, cursor: Cursor = None) -> Response:
     """Show what the work stands on, the open alarms, and every source's cadence, those in trouble first."""
     skip = max(0, decode_id(cursor) or 0)
-    count, sources = await app.alarms.list_source_health(skip=skip, limit=_PAGE_SIZE)
+    ids, sources = await app.alarms.list_source_health(skip=skip, limit=_PAGE_SIZE)
     alarms = await app.alarms.list_alarms(is_open=True, limit=_PAGE_SIZE)
     machine = await app.readiness.get_service_status()
     kinds = [process.kind for process in machine.processes]
@@ -235,7 +234,7 @@ async def overview(app: AppDep, renderer: Renderer, charts: Charts, _: Reader, c
         "health/overview.html",
         alarms=alarms,
         alarmed={alarm.source for alarm in alarms},
-        ids=await _load_source_ids(app),
+        ids=ids,
         sources=[
             (
                 source,
@@ -244,7 +243,7 @@ async def overview(app: AppDep, renderer: Renderer, charts: Charts, _: Reader, c
             )
             for source in sources
         ],
-        next_url=f"/health?cursor={encode_cursor(skip + _PAGE_SIZE)}#sources" if skip + _PAGE_SIZE < count else None,
+        next_url=f"/health?cursor={encode_cursor(skip + _PAGE_SIZE)}#sources" if skip + _PAGE_SIZE < len(ids) else None,
         machine=machine,
         statements=describe_statements(machine.statements) if machine.statements.shown else None,
         statement_days=STATEMENT_DAYS,
@@ -262,7 +261,7 @@ async def alarms(app: AppDep, renderer: Renderer, _: Reader, cursor: Cursor = No
     return renderer.render(
         "health/alarms.html",
         alarms=shown,
-        ids=await _load_source_ids(app),
+        ids={source.name: source.id for source in await app.store.sources.list_heads()},
         next_url=build_next_url("/health/alarms", {}, following),
     )
 
@@ -317,10 +316,6 @@ async def costs(app: AppDep, renderer: Renderer, charts: Charts, _: Reader, days
         figures=charts.build_cost_charts(chart, budget),
         tables=charts.build_share_tables(chart),
     )
-
-
-async def _load_source_ids(app: App) -> dict[str, int]:
-    return {source.name: source.id for source in await app.store.sources.list_heads()}
 
 
 def _group_by_host(rows: Sequence[HostBlock]) -> list[tuple[str, str, int, dt.date]]:

@@ -127,7 +127,7 @@ async def test_a_moved_deadline_is_told_once_and_marks_the_summary_stale(new_ben
     stored = await store.items.get(item.id or 0)
     assert stored is not None
     assert stored.is_summary_stale
-    (row,) = await store.deadlines.list_open(DeadlineFilter())
+    (row,), _ = await store.deadlines.list_open(DeadlineFilter())
     assert (row.day, [(move.before, move.after) for move in row.moves]) == (MAY_1, [(APRIL_1, MAY_1)])
 
 
@@ -155,7 +155,7 @@ async def test_better_rules_for_the_same_text_change_the_calendar_and_raise_noth
     await bench.read(item, None, states(APRIL_1))
     better = states(MAY_1)
     await bench.read(item, better, better)
-    (row,) = await store.deadlines.list_open(DeadlineFilter())
+    (row,), _ = await store.deadlines.list_open(DeadlineFilter())
     assert (row.day, row.moves) == (MAY_1, [])
     assert await store.alerts.list_waiting() == []
 
