@@ -24,10 +24,11 @@ from monitor.i18n.message import Message
 from monitor.jobs.presence import HeartbeatRegistry, LeaseHolder, repeat
 from monitor.logs import get_logger
 from monitor.services.alerts import AlertService
+from monitor.services.audit import Actor
 from monitor.services.research.editions import build_edition
 from monitor.services.schedules import NextFireTime, build_next_fire_time, get_timezone
 from monitor.services.sources.service import find_rest_end
-from monitor.vocabulary import RunStatus
+from monitor.vocabulary import Role, RunStatus
 
 _MAX_FIRE_TIMES = 5_000
 
@@ -253,6 +254,10 @@ class EditionPlanner:
     async def _begin(self, schedule: ResearchSchedule, planned_at: dt.datetime, now: dt.datetime) -> None:
         first = await self._store.research.get(schedule.task_id)
         if first is None or not all(row.status.is_final for row in await self._store.research.list_editions(first.id)):
+            return
+        owner = await self._store.people.get(first.asked_by)
+        if owner is not None and (owner.is_shut_out or not Actor(owner.name, owner.role).has_role(Role.EDITOR)):
+            _log.warning("The edition of %s is not begun: %s may not ask any more.", first.id, owner.name)
             return
         _, paragraphs = await self._store.research.load_notebook(first.id)
         edition, plan = build_edition(first, paragraphs, planned_at=planned_at, now=now)

@@ -15,7 +15,7 @@ from monitor.db.tables.research import ResearchStatus
 from monitor.errors import Conflict, Forbidden, UsageError
 from monitor.jobs.scheduler import EditionPlanner
 from monitor.research.shapes import ResearchOptions, SearchConfig
-from monitor.services.audit import Actor
+from monitor.services.audit import COMMAND_LINE, Actor
 from monitor.steps import InProcessSteps
 from monitor.vocabulary import Role, Visibility
 
@@ -82,6 +82,10 @@ async def test_each_planned_time_begins_one_edition_by_the_same_plan(app: App) -
     assert (series.news.task_id, series.news.statements, series.news.sources) == (first, [], []), "the web is the same"
     assert (await app.research.list_editions(first, by=ANNA)).news is None
 
+    await app.people.add("anna", "reader", by=COMMAND_LINE)
+    assert await begun(app, clock) == [], "she may not ask any more"
+    await app.people.set_role("anna", "editor", by=COMMAND_LINE)
+    clock.by = dt.timedelta(days=29)
     (later,) = await begun(app, clock)
     await app.research.schedule(edition, "off", by=ANNA)
     clock.by = dt.timedelta(days=40)
