@@ -409,7 +409,7 @@ def _print_trial(terminal: Terminal, trial: "TrialResult") -> None:
     status = terminal.word("status", trial.status)
     terminal.print("trial.heading", source=trial.source, status=status, number=trial.would_save)
     for section in trial.sections:
-        counts = Counter(terminal.word("disposition", entry.disposition) for entry in section.candidates)
+        counts = Counter(_describe_disposition(terminal, entry.disposition, None) for entry in section.candidates)
         terminal.write_line(f"\n{section.name}  {section.url}")
         terminal.print(
             "trial.section",
