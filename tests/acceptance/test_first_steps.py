@@ -67,6 +67,7 @@ def can_be_typed(command: str) -> bool:
     return command.startswith("monitor ") and "www." not in command and not command.startswith("monitor serve")
 
 
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_the_commands_of_first_steps_show_what_the_page_says(
     language: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

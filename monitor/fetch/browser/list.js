@@ -98,7 +98,7 @@
   const turn = () => new Promise(resolve => setTimeout(resolve, 0));
   // Two frames, after which observers and listeners for scrolling were told; a busy machine draws late, a hidden tab never.
   const frames = () => new Promise(resolve => {
-    setTimeout(resolve, 4 * quietMs);
+    setTimeout(resolve, document.hidden ? 4 * quietMs : Math.min(mostMs, 20 * quietMs));
     requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(resolve, 0)));
   });
   // Until the page has got the answers that the browser has; one that it never reads is not waited for long.
