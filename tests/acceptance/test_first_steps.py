@@ -4,7 +4,6 @@ import os
 import re
 import shlex
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -53,7 +52,7 @@ def serve_sample(command: str) -> Iterator[None]:
         try:
             yield
         finally:
-            server.send_signal(signal.SIGINT)
+            server.terminate()
 
 
 def find_free_port() -> str:

@@ -96,14 +96,16 @@
   };
 
   const turn = () => new Promise(resolve => setTimeout(resolve, 0));
-  // Two frames, after which observers and listeners for scrolling were told; a busy machine draws late, a hidden tab never.
+  // A busy machine draws late, and hands over answers late: what is bound to come is waited for so long.
+  const patienceMs = Math.min(mostMs, 20 * quietMs);
+  // Two frames, after which observers and listeners for scrolling were told; a hidden tab is never drawn.
   const frames = () => new Promise(resolve => {
-    setTimeout(resolve, document.hidden ? 4 * quietMs : Math.min(mostMs, 20 * quietMs));
+    setTimeout(resolve, document.hidden ? 4 * quietMs : patienceMs);
     requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(resolve, 0)));
   });
-  // Until the page has got the answers that the browser has; one that it never reads is not waited for long.
+  // Until the page has got the answers that the browser has.
   const receive = async () => {
-    const until = performance.now() + Math.min(mostMs, 4 * quietMs);
+    const until = performance.now() + patienceMs;
     while (outstanding()?.awaited > 0 && performance.now() < until) await turn();
   };
   const quiet = firstMs => new Promise(resolve => {
