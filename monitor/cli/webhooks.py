@@ -40,7 +40,8 @@ def add(
     url: Annotated[str, typer.Argument(metavar="URL", help="Where to: http(s)://…")],
     label: Annotated[str, typer.Option("--label", metavar="NAME", help="A name for lists.")] = "",
     types: Annotated[
-        list[WebhookEventType] | None, typer.Option("--type", help="Only events of this type; may be repeated.")
+        list[WebhookEventType] | None,
+        typer.Option("--type", metavar="TYPE", help="Only events of this type, as item.created; may be repeated."),
     ] = None,
     topics: Annotated[
         list[str] | None, typer.Option("--topic", metavar="NAME", help="Only items of this topic; may be repeated.")
@@ -76,11 +77,11 @@ def add(
 
 
 @app.command()
-def remove(webhook: Number) -> None:
+def remove(webhook: Number, as_json: JsonOption = False) -> None:
     """Remove a webhook with its log."""
     terminal = get_terminal()
     terminal.act(lambda app, by: app.webhooks.remove(webhook, by=by))
-    terminal.notify("webhooks.removed", webhook=webhook)
+    terminal.report("webhooks.removed", webhook=webhook, as_json=as_json)
 
 
 @app.command()
@@ -112,18 +113,21 @@ def log(
 
 @app.command()
 def redeliver(
-    webhook: Number, delivery: Annotated[int, typer.Argument(metavar="DELIVERY", min=1, help="Its number in the log.")]
+    webhook: Number,
+    delivery: Annotated[int, typer.Argument(metavar="DELIVERY", min=1, help="Its number in the log.")],
+    as_json: JsonOption = False,
 ) -> None:
     """Have an event sent once more under its id; the service does it."""
     terminal = get_terminal()
     detail = terminal.act(lambda app, by: app.webhooks.redeliver(webhook, delivery, by=by))
-    terminal.notify("webhooks.redelivered", key=detail.key)
+    terminal.report("webhooks.redelivered", key=detail.key, as_json=as_json)
 
 
 @app.command()
 def replay(
     webhook: Number,
     since: Annotated[str, typer.Option("--since", metavar="TIME", help="From when on, as 2026-03-02T08:00:00+08:00.")],
+    as_json: JsonOption = False,
 ) -> None:
     """Have all events since a time sent once more; the service does it."""
     try:
@@ -132,4 +136,4 @@ def replay(
         raise UsageError("webhook.bad_since") from None
     terminal = get_terminal()
     count = terminal.act(lambda app, by: app.webhooks.replay(webhook, instant, by=by))
-    terminal.notify("webhooks.replayed", count=count)
+    terminal.report("webhooks.replayed", count=count, as_json=as_json)
