@@ -36,7 +36,7 @@ def check_status(status: int, reason: str, *, retry_after: str = "", now: dt.dat
 
 def map_fetch_error(failure: FetchError) -> NotDelivered:
     """Return the failure of a request without an answer; retry, unless the guard refused it."""
-    return NotDelivered(Message.other(str(failure)), may_retry=failure.error.code not in _PERMANENT_CODES)
+    return NotDelivered(failure.error.message, may_retry=failure.error.code not in _PERMANENT_CODES)
 
 
 def parse_retry_after(retry_after: str, now: dt.datetime | None) -> float | None:

@@ -66,7 +66,7 @@ async def test_a_service_that_is_killed_again_and_again_tells_of_every_item(tria
         await service.start()
 
     sweep = await trial.start_command("sweep", "--all")
-    for count in (1, 8, 20):
+    for count in (1, 5, 12):
         await kill_when(lambda count=count: trial.rows("SELECT count(*) FROM item")[0][0] >= count)
     for count in (1, 5, 20):
         await kill_when(lambda count=count: len(receiver.posts) >= count)
