@@ -53,6 +53,14 @@ check: .venv/.browser .venv/.dev ## ruff, mypy, the rules of imports, words and 
 	@.venv/bin/lint-imports
 	@.venv/bin/python -m pytest tests/test_docs.py tests/test_words.py tests/test_structure.py
 
+.PHONY: client
+client: .venv/.browser .venv/.dev .venv/client/.packages ## write a typed Python client of the API to out/client, check its types, and use it
+	@.venv/bin/python -m docs.tools.client
+	@.venv/bin/mypy --strict --config-file= out/client/monitor_client
+	@.venv/bin/python -m pytest tests/acceptance/test_client.py
+	@command -v npx >/dev/null || { echo "no npx: spectral has not checked out/openapi.json"; exit 0; }; \
+	npx --yes @stoplight/spectral-cli@6 lint out/openapi.json --ruleset docs/tools/spectral.yaml --fail-severity warn
+
 .PHONY: soak
 soak: .venv/.browser .venv/.dev ## run the long tests (memory, endurance) that `make test` leaves out
 	@.venv/bin/python -m pytest -m soak $(ARGS)
@@ -104,6 +112,7 @@ lock: ## choose the newest allowed packages anew and write the requirements*.loc
 	@$(EXPORT) --only-group build --output-file requirements-build.lock
 	@$(EXPORT) --group dev --group build --all-extras --output-file requirements-dev.lock
 	@$(EXPORT) --only-group docs --output-file requirements-docs.lock
+	@echo "openapi-python-client>=0.29" | uv pip compile --quiet --upgrade --generate-hashes --universal --no-annotate --no-header --python-version 3.11 - --output-file requirements-client.lock
 
 .venv/.made:
 	@$(FIND_PYTHON); \
@@ -129,6 +138,11 @@ lock: ## choose the newest allowed packages anew and write the requirements*.loc
 .venv/docs/.packages: .venv/.made requirements-docs.lock
 	@.venv/bin/python -m venv .venv/docs
 	@.venv/docs/bin/python -m pip install -qq --disable-pip-version-check --require-hashes -r requirements-docs.lock
+	@touch $@
+
+.venv/client/.packages: .venv/.made requirements-client.lock
+	@.venv/bin/python -m venv .venv/client
+	@.venv/client/bin/python -m pip install -qq --disable-pip-version-check --require-hashes -r requirements-client.lock
 	@touch $@
 
 .venv/.browser: .venv/.packages

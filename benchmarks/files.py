@@ -58,7 +58,7 @@ async def measure(*, on_step: Callable[[str], None]) -> list[FileCount]:
         counts.append(FileCount(work="a fetch", limit=5, files=await _count_fetch(base_url, url, settings)))
         on_step("changing a source over the API")
         app = await stack.enter_async_context(open_app(settings))
-        counts.append(FileCount(work="PATCH /api/sources/1", limit=14, files=await _count_patch(app)))
+        counts.append(FileCount(work="PATCH /api/v1/sources/1", limit=14, files=await _count_patch(app)))
     return counts
 
 
@@ -100,7 +100,7 @@ async def _count_patch(app: App) -> list[str]:
     async with httpx.AsyncClient(transport=transport, base_url="http://bench", headers=headers) as client:
 
         async def patch(days: int) -> None:
-            (await client.patch("/api/sources/1", json={"window_days": days})).raise_for_status()
+            (await client.patch("/api/v1/sources/1", json={"window_days": days})).raise_for_status()
 
         await patch(3)
         return await _count_files(lambda: patch(4))

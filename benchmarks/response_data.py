@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import Column, ColumnElement, Connection, Integer, String, cast, delete, insert, literal, select
+from sqlalchemy import Column, ColumnElement, Connection, Integer, String, cast, delete, insert, literal, select, update
 from sqlalchemy.orm import Mapped
 from sqlmodel import SQLModel, col
 
@@ -23,6 +23,7 @@ from monitor.db.tables.collection import (
     ModelCall,
     Reading,
     RunSection,
+    Source,
     SourceSection,
     Unseen,
 )
@@ -55,6 +56,7 @@ from monitor.db.tables.policies import (
 )
 from monitor.db.tables.questions import ArchiveQuestion, QuestionStatus, RecentQuery
 from monitor.db.tables.research import Research, ResearchStatus, RunEvent, SearchCall
+from monitor.db.tables.teams import Team, TeamMember
 from monitor.document import DocumentFacts
 from monitor.i18n.message import Message
 from monitor.llm.embeddings import Vector
@@ -89,6 +91,8 @@ TOPICS = 30
 EMBEDDING_MODEL = "bench-vectors"
 DIMENSIONS = 1024
 
+_TEAMS = 3
+_SOURCES_OF_TEAMS = range(2, 62)
 _SECTIONS = 3
 _ROWS_PER_READING = 60
 _DOCUMENTS_PER_POLICY = 3
@@ -109,6 +113,7 @@ def fill_database(url: str, items: int, *, people: list[str], now: dt.datetime, 
     try:
         with engine.begin() as connection:
             insert_rows(connection, (_build_person(name, now) for name in people))
+            _fill_teams(connection, now)
             for rows in (_list_sections(now), _list_ledgers(runs, now), _list_service_rows(people, now)):
                 insert_rows(connection, rows)
             _fill_evidence(connection, now)
@@ -127,6 +132,17 @@ def fill_database(url: str, items: int, *, people: list[str], now: dt.datetime, 
 def _build_person(name: str, now: dt.datetime) -> Person:
     looked: dict[str, Any] = {"looked_at": now - dt.timedelta(hours=1), "looked_before_at": now - dt.timedelta(days=1)}
     return Person(name=name, password_hash="", role=Role(name), created_at=now, **looked)
+
+
+def _fill_teams(connection: Connection, now: dt.datetime) -> None:
+    """Give sources and their items to three teams; the editor is in two of them, the reader in none."""
+    teams = range(1, _TEAMS + 1)
+    insert_rows(connection, (Team(id=team, name=f"组{team}", created_at=now) for team in teams))
+    insert_rows(connection, (TeamMember(team_id=team, person=Role.EDITOR) for team in teams[:-1]))
+    for team in teams:
+        ids = _SOURCES_OF_TEAMS[team - 1 :: _TEAMS]
+        connection.execute(update(Source).where(col(Source.id).in_(ids)).values(team_id=team))
+        connection.execute(update(Item).where(col(Item.source_id).in_(ids)).values(team_id=team))
 
 
 def _list_sections(now: dt.datetime) -> _Rows:

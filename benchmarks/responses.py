@@ -35,7 +35,7 @@ from monitor.demo.serving import HOST, LoopbackRequest, LoopbackResponse, serve_
 from monitor.errors import WorkFailed
 from monitor.services.audit import COMMAND_LINE
 from monitor.vocabulary import Role
-from monitor.web.api.briefings import ComposeRequest
+from monitor.web.api.briefings import ComposeRequest, build_briefing_query
 from monitor.web.app import create_web_app
 
 DEFAULT_REPEATS = 20
@@ -45,7 +45,7 @@ _PORT = 18_750
 _LOWEST_FAULT = HTTPStatus.TOO_MANY_REQUESTS
 _TODAY_BAR_MS, _SEARCH_BAR_MS, _PAGE_BAR_MS, _BAR_MS = 250, 300, 150, 1000
 _NEEDS_MORE = re.compile(
-    r"/events$|/(teach|recipes)\b|{(trial_id|addition_id|evaluation_id|index|note_index)}|^/sign-in$"
+    r"/events$|/(teach|recipes)\b|{(trial_id|addition_id|evaluation_id|index|note_index|number|webhook_id)}|^/sign-in$"
 )
 """Streams that do not end, pages that load one of another site, and what such an archive has not."""
 
@@ -88,12 +88,15 @@ _PARAMETERS = {
     "question_id": QUESTION_ID,
     "body_id": "cn-mee",
     "name": "admin",
+    "team": "组1",
+    "code": "item.not_found",
+    "operation_id": "list_items",
     "key": SECRET,
     "token": SECRET,
     "form": "md",
 }
 _NAMES = {
-    "/api/prompts": {"name": "navigate"},
+    "/api/v1/prompts": {"name": "navigate"},
     "/settings/prompts": {"name": "navigate"},
     "/settings/targets": {"name": "bench"},
     "/feeds/deadlines": {"key": "1-admin"},
@@ -102,15 +105,19 @@ _NAMES = {
 
 _VIEWS: dict[str, tuple[str, ...]] = {
     "/items": _ITEM_VIEWS,
-    "/api/items": _ITEM_VIEWS,
+    "/api/v1/items": _ITEM_VIEWS,
     "/search": ("q=储能", "q=示例部", "q=管理办法", "q=nothing-has-this-word", "q=储能&type=items"),
-    "/api/find": ("q=储能", "q=示例部", "q=管理办法"),
-    "/api/find/suggestions": ("q=储",),
-    "/api/search": ("query=储能&backend=archive", "query=储能&backend=archive&start=2026-11-01&end={day}", _BY_MEANING),
+    "/api/v1/find": ("q=储能", "q=示例部", "q=管理办法"),
+    "/api/v1/find/suggestions": ("q=储",),
+    "/api/v1/search": (
+        "query=储能&backend=archive",
+        "query=储能&backend=archive&start=2026-11-01&end={day}",
+        _BY_MEANING,
+    ),
     "/sources": ("q=示例", "tag=tag7"),
     "/runs": ("status=failed", "source=示例部 0001"),
     "/policies": ("q=管理办法", "stage=final"),
-    "/api/policies": ("q=管理办法",),
+    "/api/v1/policies": ("q=管理办法",),
     "/briefings/now": ("days=1",),
     "/health/blocks": ("days=1",),
     "/health/costs": ("days=1",),
@@ -242,12 +249,13 @@ async def _fill(folder: Path, settings: Settings, items: int) -> None:
         fill_database(settings.database_url, items, people=list(Role), now=now, zone=ZoneInfo(settings.timezone))
     upgrade(settings.database_url)
     async with open_app(settings) as app:
+        today = await build_briefing_query(app, _TODAY, COMMAND_LINE)
         if not mark.exists():
             for role in Role:
                 await app.people.set_password(role, _PASSWORD, by=COMMAND_LINE)
-            draft = await app.drafts.save(_TODAY.to_query(), by=COMMAND_LINE)
+            draft = await app.drafts.save(today, by=COMMAND_LINE)
             await app.store.briefing_shares.add(build_share(draft.row.id, now))
-        await app.kept_briefings.compose(_TODAY.to_query())
+        await app.kept_briefings.compose(today)
     mark.touch()
 
 

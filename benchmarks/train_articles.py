@@ -1,8 +1,8 @@
 """Trains the trees that find title, day and main text of an article, and measures them on sites that they never saw.
 
-Labelled pages lie in folders as `../shared/corpus`: `manifest.csv`, `pages` and `gold`. The pages of one site stand in
-one of five folds (as in the corpus's `split.py`); the figures of a fold are those of trees from the other four. What
-is learned is exported from trees of all pages. LightGBM and NumPy are needed here only.
+Labelled pages lie in folders or zip files as `../shared/corpus`: `manifest.csv`, `pages` and `gold`. The pages of one
+site stand in one of five folds (as in the corpus's `split.py`); the figures of a fold are those of trees from the other
+four. What is learned is exported from trees of all pages. LightGBM and NumPy are needed here only.
 """
 
 import csv
@@ -20,6 +20,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 from urllib.parse import urlsplit
+from zipfile import Path as ZipPath
 
 import yaml
 from pydantic import BaseModel
@@ -28,9 +29,9 @@ from selectolax.lexbor import LexborHTMLParser
 from benchmarks.trees import export_trees, write_trees
 from monitor.extract.articles.dates import DAY_FEATURES, MIN_SURE, DateMention, DayFinder, DayPlace
 from monitor.extract.articles.labels import find_stated_title, list_labelled_values, read_metadata
-from monitor.extract.articles.lines import LINE_FEATURES, PageLines, measure_lines
+from monitor.extract.articles.lines import LINE_FEATURES, PageLines, measure_lines, normalize_title
 from monitor.extract.articles.text import run_trafilatura, select_lines, select_text
-from monitor.extract.articles.title import TITLE_FEATURES, list_title_candidates, measure_titles, normalize_title
+from monitor.extract.articles.title import TITLE_FEATURES, list_title_candidates, measure_titles
 from monitor.extract.encoding import decode
 from monitor.extract.html import build_outline
 from monitor.extract.parse import expand_data_stores, parse_page
@@ -142,14 +143,14 @@ def _learn(
 
 
 def load_articles(folder: Path, on_step: Callable[[str], None]) -> Iterator[LabelledArticle]:
-    """Yield the articles of a folder, read as far as their lines."""
-    with (folder / "manifest.csv").open(encoding="utf-8", newline="") as opened:
-        rows = [row for row in csv.DictReader(opened) if row["kind"] == "article" and row["gold"]]
-    for row in rows:
+    """Yield the articles of a folder or of a zip file, read as far as their lines."""
+    root = ZipPath(folder) if folder.suffix == ".zip" else folder
+    table = csv.DictReader(root.joinpath("manifest.csv").read_text("utf-8").splitlines())
+    for row in (row for row in table if row["kind"] == "article" and row["gold"]):
         on_step(row["id"])
-        gold = json.loads((folder / row["gold"]).read_text("utf-8"))
+        gold = json.loads(root.joinpath(row["gold"]).read_text("utf-8"))
         url = gold.get("base_url") or gold.get("url") or row["url"]
-        text = limit_depth(expand_data_stores(decode((folder / row["page"]).read_bytes(), None)[0]))
+        text = limit_depth(expand_data_stores(decode(root.joinpath(row["page"]).read_bytes(), None)[0]))
         tree = LexborHTMLParser(text)
         view = PageLines(build_outline(tree, url), read_metadata(tree))
         site = ".".join((urlsplit(row["url"]).hostname or row["id"]).lower().split(".")[-3:])
@@ -248,18 +249,23 @@ def _list_titles(article: LabelledArticle) -> None:
 
 
 def train_titles(articles: Sequence[LabelledArticle]) -> Any:
-    """Return trees that tell titles; where no candidate is the label, those count that are nearly it."""
+    """Return trees that tell titles; where no candidate is the label, those count that are nearly it.
+
+    A page with many candidates counts little more than others.
+    """
     rows: list[tuple[float, ...]] = []
     labels: list[int] = []
+    weights: list[float] = []
     for article in articles:
         gold = article.gold["title"]
         same = [normalize_title(text) == normalize_title(gold) for text in article.title_texts]
         rows += article.title_rows
         labels += map(int, same if any(same) else [is_title(text, gold) for text in article.title_texts])
+        weights += [max(1, len(same)) ** -0.5] * len(same)
     return _fit(
         rows,
         labels,
-        [1.0] * len(labels),
+        weights,
         trees=200,
         num_leaves=15,
         min_data_in_leaf=3,

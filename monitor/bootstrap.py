@@ -7,7 +7,6 @@ import datetime as dt
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 from functools import cached_property, partial
 from importlib import import_module
 from inspect import signature
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from monitor.evidence.chain import EvidenceChain
     from monitor.evidence.records import EvidenceArchive
     from monitor.evidence.storage import FileStorage
+    from monitor.fetch.client import HttpClient
     from monitor.isolation.pool import WorkerPool
     from monitor.jobs.presence import HeartbeatRegistry
     from monitor.jobs.watchdog import LoopWatchdog
@@ -49,9 +49,11 @@ if TYPE_CHECKING:
     from monitor.search.registry import SearchBackends
     from monitor.services.alarms import AlarmService
     from monitor.services.alerts import AlertService
+    from monitor.services.archive_export import ArchiveExporter, ArchiveExportService
     from monitor.services.asking import AskService
-    from monitor.services.audit import AuditService, TokenService
+    from monitor.services.audit import AuditService
     from monitor.services.briefings import BriefingService
+    from monitor.services.client_profiles import ClientProfileService
     from monitor.services.deadlines import DeadlineService
     from monitor.services.deliveries import DeliveryService, TargetEditingService, TargetService
     from monitor.services.dispatch import DeliveryDispatcher
@@ -66,6 +68,11 @@ if TYPE_CHECKING:
     from monitor.services.feed_keys import FeedKeyService
     from monitor.services.global_search import GlobalSearchService
     from monitor.services.health import Readiness
+    from monitor.services.host_traffic import HostTrafficService
+    from monitor.services.identity.oidc import OidcService
+    from monitor.services.identity.passkeys import PasskeyService
+    from monitor.services.identity.proxy import ProxySignInService
+    from monitor.services.identity.second_factor import SecondFactorService
     from monitor.services.items import ArchiveService, ItemService
     from monitor.services.marks import MarkService
     from monitor.services.models import ModelService
@@ -88,8 +95,11 @@ if TYPE_CHECKING:
     from monitor.services.sources.teaching import TeachingService
     from monitor.services.sources.trials import TrialService
     from monitor.services.statements import StatementService
+    from monitor.services.subscriptions import SubscriptionService
     from monitor.services.sweeps import SweepService
+    from monitor.services.teams import TeamService
     from monitor.services.today import TodayService
+    from monitor.services.tokens import TokenService
     from monitor.services.topics import TopicService
     from monitor.services.usage import CostService, RetentionService, StorageService
     from monitor.services.webhooks.dispatch import WebhookDispatcher
@@ -186,10 +196,12 @@ class App:
             clock=self.clock,
             workers=self.workers,
             cache_folder=self.settings.data_dir / "cache",
+            budget=self.host_traffic,
         )
         self._stack.push_async_callback(loaders.close)
         return loaders
 
+    host_traffic: "_Part[HostTrafficService]" = _Part("services.host_traffic.HostTrafficService")
     models: "_Part[ModelService]" = _Part("services.models.ModelService")
     embeddings: "_Part[EmbeddingService]" = _Part("services.embeddings.EmbeddingService")
 
@@ -222,22 +234,17 @@ class App:
 
         return ArchiveSearch(fulltext=self.store.fulltext, score_item=score, meaning=self.meaning)
 
-    @cached_property
-    def backends(self) -> "SearchBackends":
-        from monitor.fetch.outbound import OutboundPolicy
-        from monitor.search.registry import SearchBackends
+    backends: "_Part[SearchBackends]" = _Part(
+        "search.registry.SearchBackends",
+        searches="store.searches",
+        archive="archive_search",
+        new_client="_open_search_client",
+    )
 
-        backends = SearchBackends(
-            settings=self.settings,
-            searches=self.store.searches,
-            archive=self.archive_search,
-            clock=self.clock,
-            new_client=lambda: OutboundPolicy(self.settings.network).open_client(
-                max_bytes=self.settings.pages.max_bytes
-            ),
-        )
-        self._stack.push_async_callback(backends.close)
-        return backends
+    def _open_search_client(self) -> "HttpClient":
+        from monitor.fetch.outbound import OutboundPolicy
+
+        return OutboundPolicy(self.settings.network).open_client(max_bytes=self.settings.pages.max_bytes)
 
     global_search: "_Part[GlobalSearchService]" = _Part("services.global_search.GlobalSearchService")
     asking: "_Part[AskService]" = _Part(
@@ -323,16 +330,17 @@ class App:
     research: "_Part[ResearchService]" = _Part(
         "services.research.service.ResearchService", dependency_factory="research_dependencies"
     )
-
     research_events: "_Part[EventStreamService[ResearchEvent, ResearchStatus]]" = _Part(
         "services.events.build_research_event_stream"
     )
 
     # Briefings and how they reach people.
     drafts: "_Part[BriefingDraftService]" = _Part("services.drafts.BriefingDraftService", kept="kept_briefings")
+    client_profiles: "_Part[ClientProfileService]" = _Part("services.client_profiles.ClientProfileService")
     shares: "_Part[BriefingShareService]" = _Part("services.shares.BriefingShareService")
     kept_briefings: "_Part[KeptBriefingService]" = _Part("services.drafts.KeptBriefingService")
     deliveries: "_Part[DeliveryService]" = _Part("services.deliveries.DeliveryService")
+    subscriptions: "_Part[SubscriptionService]" = _Part("services.subscriptions.SubscriptionService")
     targets: "_Part[TargetService]" = _Part("services.deliveries.TargetService")
     target_editing: "_Part[TargetEditingService]" = _Part("services.deliveries.TargetEditingService")
     briefings: "_Part[BriefingService]" = _Part(
@@ -353,6 +361,8 @@ class App:
     webhook_dispatch: "_Part[WebhookDispatcher]" = _Part(
         "services.webhooks.dispatch.WebhookDispatcher", data_loader="webhook_data"
     )
+    archive_exports: "_Part[ArchiveExportService]" = _Part("services.archive_export.ArchiveExportService")
+    archive_exporter: "_Part[ArchiveExporter]" = _Part("services.archive_export.ArchiveExporter")
     dispatch: "_Part[DeliveryDispatcher]" = _Part(
         "services.dispatch.DeliveryDispatcher", write="exports.export_briefing", new_channel="_build_channel"
     )
@@ -370,9 +380,14 @@ class App:
     costs: "_Part[CostService]" = _Part("services.usage.CostService")
     storage: "_Part[StorageService]" = _Part("services.usage.StorageService")
     retention: "_Part[RetentionService]" = _Part("services.usage.RetentionService")
+    teams: "_Part[TeamService]" = _Part("services.teams.TeamService")
     people: "_Part[PeopleService]" = _Part("services.people.PeopleService")
+    oidc: "_Part[OidcService]" = _Part("services.identity.oidc.OidcService")
+    passkeys: "_Part[PasskeyService]" = _Part("services.identity.passkeys.PasskeyService")
+    proxy_sign_in: "_Part[ProxySignInService]" = _Part("services.identity.proxy.ProxySignInService")
+    second_factor: "_Part[SecondFactorService]" = _Part("services.identity.second_factor.SecondFactorService")
     erasure: "_Part[ErasureService]" = _Part("services.erasure.ErasureService")
-    tokens: "_Part[TokenService]" = _Part("services.audit.TokenService")
+    tokens: "_Part[TokenService]" = _Part("services.tokens.TokenService")
     feed_keys: "_Part[FeedKeyService]" = _Part("services.feed_keys.FeedKeyService")
     audit: "_Part[AuditService]" = _Part("services.audit.AuditService")
 
@@ -380,20 +395,14 @@ class App:
     def alarms(self) -> "AlarmService":
         from monitor.services.alarms import AlarmService
 
-        return AlarmService(store=self.store, clock=self.clock, timezone=self.timezone, notifier=_LazyNotifier(self))
-
-
-@dataclass(frozen=True)
-class _LazyNotifier:
-    """Reports alarms; what composes messages is imported when there is an alarm to report."""
-
-    app: App
+        return AlarmService(store=self.store, clock=self.clock, timezone=self.timezone, notifier=self)
 
     async def notify(self, alarms: "Sequence[AlarmView]") -> None:
+        """Report alarms; what composes messages is imported when there is one to report."""
         if alarms:
             from monitor.jobs.scheduler import AlarmNotifier
 
-            await AlarmNotifier(store=self.app.store, settings=self.app.settings, clock=self.app.clock).notify(alarms)
+            await AlarmNotifier(store=self.store, settings=self.settings, clock=self.clock).notify(alarms)
 
 
 def _build_settings_service(base: Settings, store: Store) -> SettingsService:
@@ -457,6 +466,7 @@ async def open_service(settings: Settings, *, worker: bool, scheduler: bool) -> 
                 research=app.research,
                 evaluations=app.evaluations,
                 webhooks=app.webhook_dispatch,
+                exports=app.archive_exporter,
                 presence=app.presence,
             )
             await stack.enter_async_context(queue_worker.run())

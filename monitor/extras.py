@@ -11,14 +11,17 @@ from typing import Literal
 from monitor.errors import ExtraMissing, MonitorError
 
 DISTRIBUTION = "monitor-briefings"
-Extra = Literal["browser", "documents", "mcp", "models", "notify"]
+Extra = Literal["browser", "documents", "export", "identity", "mcp", "models", "notify", "traces"]
 
 EXTRA_MODULES: Mapping[Extra, frozenset[str]] = {
     "browser": frozenset({"playwright"}),
     "documents": frozenset({"docx", "icalendar", "openpyxl", "pypdfium2", "trafilatura"}),
+    "export": frozenset({"obstore", "pyarrow"}),
+    "identity": frozenset({"authlib", "joserfc", "webauthn"}),
     "mcp": frozenset({"mcp", "mcp_types"}),
     "models": frozenset({"json_repair", "openai"}),
     "notify": frozenset({"apprise", "css_inline", "requests", "urllib3"}),
+    "traces": frozenset({"opentelemetry"}),
 }
 """The modules that no base installation has. What `postgres` brings, DBOS requires in the base as well."""
 

@@ -32,6 +32,7 @@ from monitor.config.model import NetworkSettings
 from monitor.db import migrate
 from monitor.fetch.outbound import OutboundPolicy
 from monitor.isolation.pool import READING_MODULES, WorkerLimits, WorkerPool
+from tests.forking import start_by_fork
 
 SLOWEST_FILE = "test_every_page"
 
@@ -141,6 +142,12 @@ def postgres_url(postgres: Server) -> Iterator[str]:
     name = postgres.create(template=_TEMPLATE)
     yield postgres.url(name)
     postgres.drop(name)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _programs_start_at_once() -> Iterator[None]:
+    with start_by_fork():
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -16,7 +16,8 @@ from monitor.extras import DISTRIBUTION, EXTRA_MODULES
 from tests.package.shipped import list_shipped
 
 ROOT = Path(__file__).parents[1]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+PROJECT = PYPROJECT["project"]
 EXTRAS = {name: lines for name, lines in PROJECT["optional-dependencies"].items() if name != "all"}
 FREE_LICENCE = re.compile(
     r"\b(MIT|BSD|0BSD|Apache|PSF|Python Software Foundation|ISC|MPL|Mozilla|Unlicense|LGPL|Lesser|HPND|Zlib|CC0)\b",
@@ -83,6 +84,17 @@ def test_a_lock_has_names_versions_and_hashes_and_no_host(name: str) -> None:
     entries = [line for line in text.splitlines() if line and not line.startswith((" ", "#"))]
     assert all("==" in line for line in entries)
     assert text.count("--hash=sha256:") >= len(entries)
+
+
+@pytest.mark.parametrize("python", [line.rpartition(" ")[2] for line in PROJECT["classifiers"] if ":: 3." in line])
+def test_on_each_python_the_lock_of_development_has_all_that_is_declared(python: str) -> None:
+    text = (ROOT / "requirements-dev.lock").read_text(encoding="utf-8")
+    pinned = [Requirement(line.removesuffix("\\")) for line in text.splitlines() if "==" in line]
+    environment = {"python_version": python, "python_full_version": f"{python}.7"}
+    there = {canonicalize_name(line.name) for line in pinned if not line.marker or line.marker.evaluate(environment)}
+    groups = PYPROJECT["dependency-groups"]
+    extras = [line for lines in EXTRAS.values() for line in lines]
+    assert name_declared([*PROJECT["dependencies"], *extras, *groups["dev"], *groups["build"]]) <= there
 
 
 def test_the_runtime_lock_has_no_tool_of_development() -> None:

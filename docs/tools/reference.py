@@ -11,6 +11,7 @@ import json
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
+from enum import StrEnum
 from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin
@@ -181,7 +182,7 @@ def iter_settings(model: type[BaseModel], prefix: str, names: list[str]) -> Iter
 
 def dump_value(field: Any) -> str:
     default = field.get_default(call_default_factory=True)
-    plain = str(default) if isinstance(default, Path) else default
+    plain = str(default) if isinstance(default, Path | StrEnum) else default
     return yaml.safe_dump(plain, default_flow_style=True).removesuffix("...\n").strip()
 
 
@@ -277,13 +278,13 @@ def render_events(words: Words, _: dict[str, Any]) -> list[str]:
         "Runs and researches tell what they do as a `text/event-stream`. Each event has an `id`; who comes back with "
         "`Last-Event-ID` misses none and gets none twice.",
     )
-    lines += [f"## {words('Of a run')}: `GET /api/runs/{{run_id}}/events`", ""]
+    lines += [f"## {words('Of a run')}: `GET /api/v1/runs/{{run_id}}/events`", ""]
     lines += [words("The field `event` is the kind; `data` is a JSON object with the fields below that apply."), ""]
     kinds = [("`status` `end`", words("The status of the run; `end` is the last event of a stream."))]
     kinds += [(f"`{kind}`", words(RUN_EVENTS[kind])) for kind in EventKind]
     lines += table(("`event`", words("meaning")), kinds)
     lines += [" ".join(f"`{name}`" for name in ("at", *Progress.model_fields)), ""]
-    lines += [f"## {words('Of a research')}: `GET /api/research/{{taskId}}/events`", ""]
+    lines += [f"## {words('Of a research')}: `GET /api/v1/research/{{taskId}}/events`", ""]
     lines += [
         words(
             "Messages have no `event`; `data` is this object, and "

@@ -11,7 +11,6 @@ from monitor.briefing.editor_text import AnalystNote
 from monitor.briefing.gaps import GAP_KIND_BY_ALARM
 from monitor.briefing.item import BriefingMessages, get_briefing_messages
 from monitor.briefing.layout import build_document
-from monitor.briefing.render import render_briefing
 from monitor.config.targets import TargetSettings
 from monitor.db.queries.deadlines import AlertView
 from monitor.db.tables.delivery import (
@@ -25,7 +24,7 @@ from monitor.db.tables.delivery import (
 from monitor.errors import MonitorError, NotDelivered
 from monitor.exports.document import Document, Paragraph, Span
 from monitor.exports.html import render_mail
-from monitor.exports.registry import render_document
+from monitor.exports.plain import render_plain_text
 from monitor.notify.notification import Digest, Notification, NotificationAttachment
 
 _RETRY_DELAYS_S = (5, 30, 120, 600, 1800, 3600, 7200, 14400, 14400)
@@ -34,17 +33,25 @@ _MAX_SUBJECT_CHARS = 120
 
 
 def create_delivery(
-    target: TargetSettings, kind: DeliveryKind, *, name: str, planned_at: dt.datetime, now: dt.datetime
+    target: TargetSettings,
+    kind: DeliveryKind,
+    *,
+    name: str,
+    planned_at: dt.datetime,
+    now: dt.datetime,
+    team_id: int | None,
 ) -> Delivery:
     """Return a delivery that may be tried at once; its key and Message-ID go with every try.
 
-    `name` is unique for the target: the planned time, so that it happens once.
+    `name` is unique for the target: the planned time, so that it happens once. `team_id` is the target's: a delivery
+    has what that team sees.
     """
     key = secrets.token_hex(16)
     address = re.search(r"@([\w.-]+)", target.sender or "")
     return Delivery(
         id=f"{target.name}-{name}",
         target=target.name,
+        team_id=team_id,
         kind=kind,
         planned_at=planned_at,
         key=key,
@@ -97,9 +104,17 @@ def build_subject(briefing: Briefing) -> str:
 
 
 def build_briefing_notification(
-    delivery: Delivery, briefing: Briefing, *, unfinished: Sequence[str], enclosures: Sequence[NotificationAttachment]
+    delivery: Delivery,
+    briefing: Briefing,
+    *,
+    unfinished: Sequence[str],
+    enclosures: Sequence[NotificationAttachment],
+    unsubscribe_url: str | None = None,
 ) -> Notification:
-    """Build the notification of a briefing; `unfinished` are the sources that were not done by its deadline."""
+    """Build the notification of a briefing; `unfinished` are the sources that were not done by its deadline.
+
+    With an `unsubscribe_url`, its foot and its header say how to end it.
+    """
     words = get_briefing_messages(briefing.language)
     listed: list[BriefingItem | MoreItem] = [*briefing.items, *briefing.more]
     subject = build_subject(briefing)
@@ -117,14 +132,20 @@ def build_briefing_notification(
     unseen = list_unread_sources(briefing, late)
     tail = [words("notification.unseen", sources=unseen)] if unseen else []
     tail += [briefing.public_url] if briefing.public_url else []
+    document = build_document(briefing)
+    if unsubscribe_url is not None:
+        leave = words("notification.unsubscribe")
+        foot = [*document.colophon, Span(text=leave, url=unsubscribe_url)]
+        document = document.model_copy(update={"colophon": foot})
     return _build_notification(
         delivery,
         subject,
-        text=render_briefing(briefing, "md").decode(),
-        html=render_mail(build_document(briefing)).decode(),
+        text=render_plain_text(document),
+        html=render_mail(document).decode(),
         digest=Digest(head=subject, points=points, more=words("notification.more", count="{}"), tail="\n".join(tail)),
         payload={"briefing": briefing.model_dump(mode="json"), "unfinished": late},
         attachments=enclosures,
+        unsubscribe_url=unsubscribe_url,
     )
 
 
@@ -167,6 +188,31 @@ def build_test_notification(delivery: Delivery, language: str, at: dt.datetime) 
     return _build_plain_notification(delivery, words("notification.test"), [text], words, {})
 
 
+def build_confirmation_notification(delivery: Delivery, language: str, url: str, *, person: str) -> Notification:
+    """Build the mail by which an address is confirmed; nothing else goes to it before."""
+    words = get_briefing_messages(language)
+    lines = [words("notification.confirm_text", person=person), url, words("notification.confirm_ignore")]
+    subject = words("notification.confirm")
+    document = Document(
+        title=subject,
+        language=words.locale,
+        blocks=[
+            Paragraph(spans=[Span(text=lines[0])]),
+            Paragraph(spans=[Span(text=words("notification.confirm_link"), url=url)]),
+            Paragraph(spans=[Span(text=lines[2])]),
+        ],
+    )
+    return _build_notification(
+        delivery,
+        subject,
+        text="\n\n".join(lines) + "\n",
+        html=render_mail(document).decode(),
+        digest=Digest(head=subject, points=lines, more=""),
+        payload={},
+        unsubscribe_url=url,
+    )
+
+
 def build_attachment_name(briefing: Briefing, format_name: str) -> str:
     """Return the file name of an attached document: the title, for whom it is, and the day."""
     parts = ["-".join(re.findall(r"\w+", part)) for part in (briefing.title, briefing.audience)]
@@ -189,7 +235,7 @@ def _build_plain_notification(
     return _build_notification(
         delivery,
         subject,
-        text=render_document(document, "md").decode(),
+        text=render_plain_text(document),
         html=render_mail(document).decode(),
         digest=Digest(head=subject, points=points, more=words("notification.more", count="{}")),
         payload={"text": "\n".join(points), **payload},

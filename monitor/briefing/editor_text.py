@@ -10,10 +10,7 @@ from pydantic import BaseModel, Field
 
 from monitor.briefing.item import UNCHECKED_MARK
 from monitor.extract.sentences import split_sentences
-from monitor.verify.statements import StatementCounts
-
-EDITOR_MARK = "‡"
-"""Stands behind what an editor wrote in a title or a summary."""
+from monitor.verify.statements import EDITOR_MARK, StatementCounts
 
 
 class AnalystNote(BaseModel):

@@ -13,10 +13,11 @@ from monitor.briefing.compose import (
     ItemReference,
     MoreItem,
 )
-from monitor.briefing.editor_text import EDITOR_MARK, AnalystNote
+from monitor.briefing.editor_text import AnalystNote
 from monitor.briefing.gaps import Gap, SourceRunSummary, count_gaps
 from monitor.briefing.headlines import Why
 from monitor.briefing.item import UNCHECKED_MARK, BriefingMessages, describe_statements, get_briefing_messages
+from monitor.clock import format_with_offset
 from monitor.exports.document import (
     Badge,
     Block,
@@ -35,6 +36,7 @@ from monitor.exports.document import (
 from monitor.i18n.catalogue import has_message
 from monitor.i18n.message import Message
 from monitor.page import PagePart
+from monitor.verify.statements import EDITOR_MARK
 from monitor.vocabulary import DateSource, ItemChangeKind, RunStatus, SummaryBy
 
 _MAX_SIMILAR_GAPS = 3
@@ -216,16 +218,15 @@ def format_period(briefing: Briefing, words: BriefingMessages) -> str:
 
 def build_colophon(briefing: Briefing, words: BriefingMessages) -> list[Span]:
     """Return when the briefing was written, and where it stands online."""
-    offset = f"{briefing.generated_at:%z}".removesuffix("+0000")
-    colophon = [Span(text=words("generated", at=f"{briefing.generated_at:%Y-%m-%d %H:%M} UTC{offset}"))]
+    colophon = [Span(text=words("generated", at=format_with_offset(briefing.generated_at)))]
     return [*colophon, Span(text=words("online"), url=briefing.public_url)] if briefing.public_url else colophon
 
 
 def group_items_by_heading(briefing: Briefing) -> dict[str, list[BriefingItem]]:
     """Return the items that follow the headlines in full, under the headings of their parts, which stand in order.
 
-    By theme, those of a subject are together, and those that are by themselves, also where the headlines have their
-    fellows; each part stands where its first item does, enforcement and data behind them. Routine is left to the floor.
+    By theme, those of a subject are together, each part where its first item stands; behind them come those that are by
+    themselves, also where the headlines have their fellows, then enforcement and data. Routine is left to the floor.
     """
     words = get_briefing_messages(briefing.language)
     headlines = {headline.item for headline in briefing.headlines}
@@ -241,10 +242,11 @@ def group_items_by_heading(briefing: Briefing) -> dict[str, list[BriefingItem]]:
         if briefing.group != "theme":
             parts.setdefault(item.source if briefing.group == "source" else words("entries"), []).append(item)
         elif item.part == "theme":
-            parts.setdefault(subject_of.get(item.id or 0) or words("other_subjects"), []).append(item)
+            subject = subject_of.get(item.id or 0)
+            (last if subject is None else parts).setdefault(subject or words("other_subjects"), []).append(item)
         else:
             last.setdefault(words(item.part), []).append(item)
-    behind = [words("enforcement"), words("data")]
+    behind = [words("other_subjects"), words("enforcement"), words("data")]
     return parts | {heading: last[heading] for heading in behind if heading in last}
 
 
@@ -431,9 +433,7 @@ def _build_original_title(item: BriefingItem | MoreItem, words: BriefingMessages
 
 def format_why(why: Why | None) -> str:
     """Return the line on why an item matters, with the mark of what nothing could verify."""
-    if why is None:
-        return ""
-    return f"{why.text}{UNCHECKED_MARK}" if why.is_unchecked else why.text
+    return "" if why is None else f"{why.text}{UNCHECKED_MARK if why.is_unchecked else ''}"
 
 
 def _format_attachment_title(title: str, file_type: str) -> str:

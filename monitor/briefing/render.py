@@ -1,9 +1,10 @@
 """A briefing in a format, and items in one."""
 
+import asyncio
 import datetime as dt
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, replace
 
 from monitor.briefing.compose import Briefing, BriefingItem, MoreItem
@@ -12,6 +13,7 @@ from monitor.briefing.item import UNCHECKED_MARK, BriefingMessages, ItemSchema, 
 from monitor.briefing.layout import build_document, build_gap_spans, format_overview, format_why, list_statement_notes
 from monitor.briefing.rows import build_briefing_workbook, build_field_sheet, build_item_workbook
 from monitor.exports.atom import Feed, FeedEntry
+from monitor.exports.data import render_csv, render_json, render_json_lines
 from monitor.exports.document import Span
 from monitor.exports.registry import Content, write_content
 from monitor.i18n.message import Message
@@ -203,6 +205,37 @@ def render_briefing(briefing: Briefing, format_name: str) -> bytes:
 def render_items(items: Sequence[ItemSchema], format_name: str, *, language: str, now: dt.datetime) -> bytes:
     """Write the items in one of `ITEM_FORMATS`; `now` carries the time zone in which instants are shown to people."""
     return write_content(get_item_content(items, language=language, now=now), format_name)
+
+
+async def stream_items(batches: AsyncIterator[Sequence[ItemSchema]], format_name: str) -> AsyncIterator[bytes]:
+    """Write items in one of `STREAMED_FORMATS` as they come, a part of the file for each batch."""
+    write, is_first = _PART_WRITERS[format_name], True
+    async for items in batches:
+        yield await asyncio.to_thread(write, items, is_first)
+        is_first = False
+    if format_name == "json":
+        yield b"\n]}\n"
+
+
+def _write_rows(items: Sequence[ItemSchema], is_first: bool) -> bytes:
+    return render_csv(build_field_sheet(items), has_head=is_first)
+
+
+def _write_lines(items: Sequence[ItemSchema], is_first: bool) -> bytes:  # noqa: ARG001  no line depends on its place
+    return render_json_lines(item.model_dump(mode="json") for item in items)
+
+
+def _write_members(items: Sequence[ItemSchema], is_first: bool) -> bytes:
+    members = [render_json(item.model_dump(mode="json"), indent=None).strip() for item in items]
+    return (b'{"items": [\n' if is_first else b",\n" if members else b"") + b",\n".join(members)
+
+
+_PART_WRITERS: dict[str, Callable[[Sequence[ItemSchema], bool], bytes]] = {
+    "csv": _write_rows,
+    "json": _write_members,
+    "jsonl": _write_lines,
+}
+STREAMED_FORMATS = frozenset(_PART_WRITERS)
 
 
 def build_briefing_schema() -> str:

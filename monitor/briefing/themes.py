@@ -48,6 +48,7 @@ plans programme program project projects scheme system framework requirement req
 record records major
 """
 _TOO_WIDE = frozenset(_TOO_WIDE_WORDS.split())
+_WIDE_ENDS = frozenset(word[::-1] for word in _TOO_WIDE)
 
 
 @dataclass(frozen=True)
@@ -118,15 +119,21 @@ def _score_term(term: str, count: int) -> float:
 
 
 def _find_members(titles: Sequence[ThemedTitle]) -> dict[str, list[int]]:
-    """Return the items of each term that tells some apart; of terms with the same items, the longest."""
+    """Return the items of each term that tells some apart; of terms with the same items, the longest.
+
+    A Chinese term that stands within longer words in every title is cut out of them, as 电机组 is out of 风电机组.
+    """
     found: defaultdict[str, list[int]] = defaultdict(list)
+    whole: set[str] = set()
     for title in titles:
-        for term in set(_iter_terms(title)):
+        terms = dict(sorted(_iter_terms(title)))
+        whole.update(term for term, is_whole in terms.items() if is_whole)
+        for term in terms:
             found[term].append(title.id)
     most = len(titles) if len(titles) <= _MIN_SHARED_ITEMS else _MAX_SHARE * len(titles)
     longest: dict[tuple[int, ...], str] = {}
     for term, ids in found.items():
-        if _MIN_MEMBERS <= len(ids) <= most and not (_is_weak(term) and len(ids) == _MIN_MEMBERS):
+        if term in whole and _MIN_MEMBERS <= len(ids) <= most and not (_is_weak(term) and len(ids) == _MIN_MEMBERS):
             key = tuple(ids)
             longest[key] = max(term, longest.get(key, ""), key=lambda each: (len(each), each))
     return {term: list(ids) for ids, term in longest.items()}
@@ -137,7 +144,8 @@ def _is_weak(term: str) -> bool:
     return len(term) == _MIN_CHINESE if _CHINESE_RUN.match(term) else " " not in term and not term.isupper()
 
 
-def _iter_terms(title: ThemedTitle) -> Iterator[str]:
+def _iter_terms(title: ThemedTitle) -> Iterator[tuple[str, bool]]:
+    """Yield the terms of a title, and whether each begins or ends where a word does, as far as that can be seen."""
     text = title.title[:_MAX_TITLE_CHARS]
     for name in title.names:
         text = text.replace(name, " ")
@@ -145,7 +153,7 @@ def _iter_terms(title: ThemedTitle) -> Iterator[str]:
         for size in range(_MIN_CHINESE, min(_MAX_CHINESE, len(run)) + 1):
             for start in range(len(run) - size + 1):
                 if (piece := run[start : start + size]) not in _TOO_WIDE:
-                    yield piece
+                    yield piece, _is_edge(run[:start][::-1], _WIDE_ENDS) or _is_edge(run[start + size :], _TOO_WIDE)
     words = [word if word.isupper() else word.lower() for word in _ENGLISH_WORD.findall(text)]
     for size in range(1, _MAX_WORDS + 1):
         for start in range(len(words) - size + 1):
@@ -153,7 +161,12 @@ def _iter_terms(title: ThemedTitle) -> Iterator[str]:
             if any(word.lower() in _ENGLISH_FORM for word in piece) or all(word in _TOO_WIDE for word in piece):
                 continue
             if size > 1 or len(piece[0]) > 3:
-                yield " ".join(piece)
+                yield " ".join(piece), True
+
+
+def _is_edge(beside: str, words: frozenset[str]) -> bool:
+    """Whether a term ends where this text begins: there is none, or it begins with a word."""
+    return not beside or any(beside[:size] in words for size in range(2, 7))
 
 
 def name_theme(name: str) -> str:

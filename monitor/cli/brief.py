@@ -55,6 +55,9 @@ _OPTIONS: dict[str, Any] = {
     "topic": Annotated[
         str | None, typer.Option("--topic", metavar="NAME", help="Only what fits this topic, whose name stands on top.")
     ],
+    "team": Annotated[
+        str | None, typer.Option("--team", metavar="NAME", help="With what this team sees beside what everybody does.")
+    ],
     "language": Annotated[
         str | None, typer.Option("--lang", metavar="zh|en", help="The language of the briefing's words; default zh.")
     ],
@@ -87,9 +90,11 @@ def brief(
 
     async def compose(app: "App") -> tuple[bytes, int]:
         from monitor.briefing.compose import drop_gaps
+        from monitor.services.audit import COMMAND_LINE
         from monitor.services.briefings import BriefingQuery
 
-        briefing = stored or await app.briefings.compose(BriefingQuery(**query))
+        team_id = await app.teams.resolve(query.pop("team", None), COMMAND_LINE)
+        briefing = stored or await app.briefings.compose(BriefingQuery(**query, team_id=team_id))
         if not gaps:
             briefing = drop_gaps(briefing)
         return await app.exports.export_briefing(briefing, form, template=template), len(briefing.items)
@@ -123,10 +128,12 @@ def list_deliveries(
     as_json: JsonOption = False,
 ) -> None:
     """List the deliveries of briefings, newest first."""
+    from monitor.services.audit import COMMAND_LINE
+
     terminal = get_terminal()
     terminal.write_list(
         "deliveries",
-        terminal.run(lambda app: app.deliveries.list(target=target, limit=limit)),
+        terminal.run(lambda app: app.deliveries.list(by=COMMAND_LINE, target=target, limit=limit)),
         lambda delivery: {
             "id": delivery.id,
             "target": delivery.target,

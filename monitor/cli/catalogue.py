@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from monitor.cli.source_lists import TeamOption
 from monitor.cli.terminal import JsonOption, Terminal, get_terminal
 from monitor.i18n.message import Message
 from monitor.i18n.model import reader_language
@@ -27,12 +28,13 @@ def search_catalogue(
     schedule: Annotated[
         str | None, typer.Option("--schedule", metavar="WHEN", help='When added bodies run, as "weekdays 07:00".')
     ] = None,
+    team: TeamOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Search the catalogue of public bodies, or add bodies of it with those sections that work."""
     terminal = get_terminal()
     if body_ids:
-        _add_bodies(terminal, body_ids, schedule, as_json=as_json)
+        _add_bodies(terminal, body_ids, schedule, team, as_json=as_json)
         return
     found = terminal.run(lambda app: app.catalogue.search(query, country=country, topic=topic, limit=limit))
     if as_json:
@@ -55,12 +57,15 @@ def search_catalogue(
         terminal.notify("catalogue.none_found")
 
 
-def _add_bodies(terminal: Terminal, body_ids: list[str], schedule: str | None, *, as_json: bool) -> None:
+def _add_bodies(
+    terminal: Terminal, body_ids: list[str], schedule: str | None, team: str | None, *, as_json: bool
+) -> None:
     reader_language.set(terminal.language)
 
     async def add(app: "App", by: "Actor") -> "AdditionReport":
         on_done = None if as_json else partial(_print_addition, terminal)
-        begun = app.catalogue.start_adding(body_ids, by=by, schedule=schedule, on_done=on_done)
+        team_id = await app.teams.resolve(team, by)
+        begun = app.catalogue.start_adding(body_ids, by=by, schedule=schedule, team_id=team_id, on_done=on_done)
         return await app.catalogue.wait(begun.id)
 
     report = terminal.act(add)

@@ -1,7 +1,6 @@
 """`monitor demo`: the whole way on two sample sites on this machine, from their home pages to one ranked briefing."""
 
 import asyncio
-import re
 import shutil
 import sys
 import tempfile
@@ -29,7 +28,9 @@ def demo(
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where briefing.html goes.")] = Path("out"),
     as_json: JsonOption = False,
 ) -> None:
+    from monitor.briefing.layout import build_document
     from monitor.briefing.render import render_briefing
+    from monitor.exports.plain import render_plain_text
 
     terminal = get_terminal()
     with tempfile.TemporaryDirectory(prefix="monitor-demo-") as folder:
@@ -39,7 +40,7 @@ def demo(
     if as_json:
         terminal.write_json({"runs": reports, "briefing": briefing, "page": path})
     else:
-        terminal.write_line(_strip_markdown(render_briefing(briefing, "md").decode()))
+        terminal.write_line(render_plain_text(build_document(briefing)))
         terminal.print("demo.page", path=path)
     failed = [report for report in reports if report.status is RunStatus.FAILED]
     for report in failed:
@@ -92,15 +93,3 @@ def _find_activation_script() -> Path | None:
     if shutil.which("monitor") or not script.exists():
         return None
     return script.relative_to(Path.cwd()) if script.is_relative_to(Path.cwd()) else script
-
-
-def _strip_markdown(markdown: str) -> str:
-    """Return Markdown without marks and escapes, each url beside its link.
-
-    A number in brackets stays one: its entry, with the url, is on the same page.
-    """
-    text = re.sub(r"\[\\\[(\d+)\\\]\]\(<[^>]*>\)", r"[\1]", markdown)
-    text = re.sub(r"\[((?:[^\]\\]|\\.)*)\]\(<([^>]*)>\)", r"\1  \2", text)
-    text = re.sub(r"(?<!\\)\*+", "", text)
-    text = re.sub(r"[ ]+$|\\(?=[^\w\s]|_)", "", text, flags=re.MULTILINE)
-    return re.sub(r"\n{3,}", "\n\n", text)

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from monitor.bootstrap import App
     from monitor.services.alarms import HealthReport, SourceHealth
     from monitor.services.deliveries import DeliverySchema
+    from monitor.services.host_traffic import HostTrafficSchema
 
 
 def doctor(as_json: JsonOption = False) -> None:
@@ -35,14 +36,14 @@ def health(
     past: Annotated[bool, typer.Option("--past", help="Alarms that are over, too.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    async def load(app: "App") -> "tuple[HealthReport, list[DeliverySchema]]":
+    async def load(app: "App") -> "tuple[HealthReport, list[DeliverySchema], list[HostTrafficSchema]]":
         report = await app.alarms.get_report(source or [], include_cleared=past)
-        return report, await app.deliveries.list_problems()
+        return report, await app.deliveries.list_problems(), await app.host_traffic.list_traffic(1)
 
     terminal = get_terminal()
-    report, deliveries = terminal.run(load)
+    report, deliveries, hosts = terminal.run(load)
     if as_json:
-        terminal.write_json({**report.model_dump(mode="json"), "deliveries": deliveries})
+        terminal.write_json({**report.model_dump(mode="json"), "deliveries": deliveries, "hosts": hosts})
         return
     if not report.alarms:
         terminal.print("health.no_alarm")
@@ -70,6 +71,9 @@ def health(
             "error": delivery.last_error,
         },
     )
+    for host in hosts:
+        if host.refused:
+            terminal.print("health.host_budget", host=host.host, requests=host.requests, refused=host.refused)
     for entry in report.sources:
         _print_source(terminal, entry)
 

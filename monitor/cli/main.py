@@ -17,6 +17,7 @@ from monitor.cli.parser import CommandGroup, LazyCommand, build_group, describe_
 from monitor.cli.terminal import EXIT_INTERRUPTED, Terminal, get_terminal
 from monitor.config.secrets import load_secret_files
 from monitor.errors import MonitorError
+from monitor.i18n.catalogue import has_message
 from monitor.i18n.message import Message
 
 _EXIT_CRASHED = 1
@@ -76,6 +77,7 @@ COMMANDS = {
     "runs": LazyCommand("runs:app", "Read the run history; cancel and retry runs."),
     "deliver": LazyCommand("brief:app", "Show, send and retry deliveries of briefings."),
     "webhooks": LazyCommand("webhooks:app", "Tell programs of events; see what they were sent, and send it again."),
+    "export": LazyCommand("exports:app", "Export the archive to a folder or bucket, on a schedule or by hand."),
     "evidence": LazyCommand("evidence:app", "Check the kept evidence; export an item's with its proof."),
     "db": LazyCommand("db:app", "Migrate, back up, prune and copy the database."),
     "users": LazyCommand("users:app", "Manage people and tokens."),
@@ -136,7 +138,7 @@ def _report_error(
     message: Message, code: int, error: BaseException, arguments: Sequence[str], terminal: Terminal
 ) -> int:
     """Write one line to stderr and, where JSON was asked for and none printed yet, a document to stdout."""
-    text = " ".join(terminal.render(message).split())
+    text = " ".join(_render_with_hint(message, terminal).split())
     if terminal.is_debug:
         traceback.print_exception(error)
     terminal.write_status(f"monitor: {text}")
@@ -144,6 +146,13 @@ def _report_error(
         detail = {"type": type(error).__name__, "message": text, "exit_code": code}
         terminal.write_json({"error": detail | message.to_json()})
     return code
+
+
+def _render_with_hint(message: Message, terminal: Terminal) -> str:
+    """Return the sentence, and which command helps where `hint.<code>` says one: other faces have no commands."""
+    hint = f"hint.{message.code}"
+    sentence = terminal.render(message)
+    return f"{sentence} {terminal.render(Message(hint))}" if has_message(terminal.language, hint) else sentence
 
 
 def _apply_global_options(

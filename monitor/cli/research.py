@@ -33,11 +33,16 @@ if TYPE_CHECKING:
     from monitor.db.tables.research import ResearchEvent
     from monitor.exports.registry import Content
     from monitor.services.audit import Actor
+    from monitor.services.research.documents import UploadedFile
     from monitor.services.research.editions import EditionsView
     from monitor.services.research.service import ResearchService
     from monitor.services.research.views import ResearchView
 
 
+DocumentOption = Annotated[
+    list[Path] | None,
+    typer.Option("--document", metavar="FILE", help="A PDF, DOCX or XLSX file as a source; may be repeated."),
+]
 _FORMATS = list_formats({"document", "data"})
 
 
@@ -49,6 +54,7 @@ def research(
     about: Annotated[
         str | None, typer.Option("--about", metavar="TASK_ID", help="Ask this about the report of a research.")
     ] = None,
+    document: DocumentOption = None,
     events: Annotated[
         bool, typer.Option("--events", help="Print what it tells while it goes, a JSON object a line.")
     ] = False,
@@ -66,7 +72,7 @@ def research(
 ) -> None:
     terminal = get_terminal()
     if repeat is not None or schedule is not None:
-        if repeat is None or schedule is None or any((query, resume, about, events, out)):
+        if repeat is None or schedule is None or any((query, resume, about, document, events, out)):
             raise UsageError("research.repeat_alone")
         _repeat(terminal, repeat, schedule, as_json=as_json)
         return
@@ -74,6 +80,8 @@ def research(
         raise UsageError("research.query_or_resume")
     if about is not None and resume is not None:
         raise UsageError("research.about_or_resume")
+    if document and (about is not None or resume is not None):
+        raise UsageError("research.documents_of_another")
     if events and as_json:
         raise UsageError("research.json_or_events")
     if out is not None and _get_format(out) not in _FORMATS:
@@ -83,6 +91,7 @@ def research(
         query=query,
         about=about,
         resume=resume,
+        documents=document or [],
         out=out,
         prints_events=events,
         is_quiet=events or as_json,
@@ -135,6 +144,7 @@ class _ResearchCommand:
     query: str | None
     about: str | None
     resume: str | None
+    documents: list[Path]
     out: Path | None
     prints_events: bool
     is_quiet: bool
@@ -167,11 +177,13 @@ class _ResearchCommand:
         if self.about is not None:
             return await self._ask(service, self.about, following)
         query, config, options = self.query or "", SearchConfig(), ResearchOptions()
+        limit = service.dependency_factory.settings.research.max_document_bytes
+        files = [_read_file(path, limit) for path in self.documents]
         if await service.has_worker():
-            task_id = await service.enqueue(query, config=config, options=options, by=by)
+            task_id = await service.enqueue(query, config=config, options=options, by=by, files=files)
             await service.wait_for(task_id, **following)
             return task_id
-        return await service.run_in_process(query, config=config, options=options, **following)
+        return await service.run_in_process(query, config=config, options=options, files=files, **following)
 
     async def _ask(self, service: "ResearchService", about: str, following: dict[str, Any]) -> str:
         if not await service.has_worker():
@@ -198,6 +210,17 @@ class _ResearchCommand:
     def _write_step(self, event: "ResearchEvent") -> None:
         if event.data["status"] == "start" and not self.is_quiet:
             self.terminal.write_status(f"{event.data['label']} …")
+
+
+def _read_file(path: Path, max_bytes: int) -> "UploadedFile":
+    """Return a file, read one byte further than it may be long."""
+    from monitor.services.research.documents import UploadedFile
+
+    try:
+        with path.open("rb") as file:
+            return UploadedFile(path.name, file.read(max_bytes + 1))
+    except OSError as error:
+        raise UsageError("cause.document_missing", name=path.name) from error
 
 
 async def _render_report(app: "App", view: "ResearchView", form: str, by: "Actor") -> bytes:

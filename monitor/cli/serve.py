@@ -8,12 +8,16 @@ import signal
 import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from monitor.cli.terminal import JsonOption, Terminal, get_terminal
 from monitor.errors import DatabaseError, UsageError
 from monitor.extras import needs_extra
+from monitor.vocabulary import Role
 
 if TYPE_CHECKING:
     from monitor.bootstrap import App
@@ -58,6 +62,7 @@ async def _serve(
     await _check_installation(settings)
     async with AsyncExitStack() as stack:
         _start_metrics(settings, stack)
+        await _start_traces(settings, stack)
         stop = await stack.enter_async_context(_handle_stop_signals())
         app = await stack.enter_async_context(open_service(settings, worker=worker, scheduler=scheduler))
         address = await _start_web(terminal, app, stack) if web else None
@@ -108,13 +113,22 @@ def _start_metrics(settings: "Settings", stack: AsyncExitStack) -> None:
             raise UsageError("serve.metrics_unusable", host=host, port=port, reason=error.strerror or "") from None
 
 
+async def _start_traces(settings: "Settings", stack: AsyncExitStack) -> None:
+    if settings.work.traces_url is not None:
+        from monitor.tracing import send_traces
+
+        await stack.enter_async_context(send_traces(settings.work.traces_url, instance=settings.work.executor_id))
+
+
 async def _start_web(terminal: Terminal, app: "App", stack: AsyncExitStack) -> str:
     """Serve the pages until the stack ends; return their address."""
+    from monitor.mcp_server.http import open_assistants
     from monitor.services.people import FIRST_ADMIN_NAME, FIRST_PASSWORD_LIFETIME
     from monitor.web.app import serve_web
 
     app.build_all()
-    address = await stack.enter_async_context(serve_web(app))
+    assistants = await stack.enter_async_context(open_assistants(app))
+    address = await stack.enter_async_context(serve_web(app, assistants))
     terminal.notify("serve.web_address", url=address)
     if password := await app.people.create_first_admin():
         file, hours = app.people.first_password_file, FIRST_PASSWORD_LIFETIME // dt.timedelta(hours=1)
@@ -141,8 +155,12 @@ async def _handle_stop_signals() -> AsyncIterator[asyncio.Event]:
             loop.remove_signal_handler(number)
 
 
-def mcp(as_json: JsonOption = False) -> None:  # noqa: ARG001 -- stdout is the protocol's; a start that fails says why
+def mcp(
+    role: Annotated[Role, typer.Option(help="What the assistant may do, at most.")] = Role.EDITOR,
+    as_json: JsonOption = False,  # noqa: ARG001 -- stdout is the protocol's; a start that fails says why
+) -> None:
     from monitor.logs import configure_logging
+    from monitor.services.audit import ASSISTANT
 
     terminal = get_terminal()
     configure_logging(level=logging.DEBUG if terminal.is_debug else logging.WARNING)
@@ -151,7 +169,7 @@ def mcp(as_json: JsonOption = False) -> None:  # noqa: ARG001 -- stdout is the p
         with needs_extra("mcp"):
             from monitor.mcp_server.server import open_server
 
-        async with open_server(app) as server:
+        async with open_server(app, replace(ASSISTANT, role=role)) as server:
             await server.run_stdio_async()
 
     terminal.run(serve)

@@ -18,15 +18,19 @@ if TYPE_CHECKING:
     from monitor.services.sources.importing import ImportPlan
 
 TIME_FIELDS = ("created_at", "last_run_at", "last_success_at", "last_new_item_at")
+TeamOption = Annotated[
+    str | None, typer.Option("--team", metavar="NAME", help="Only for this team; else for everybody.")
+]
 _HEALTH_FIELDS = (*TIME_FIELDS, "consecutive_failures", "last_error")
 
 
 def import_file(
-    file: Annotated[Path, typer.Argument(help="YAML as in config.yaml, OPML, or CSV.")],
+    file: Annotated[Path, typer.Argument(help="YAML as in config.yaml, OPML, CSV or XLSX.")],
     rejected: Annotated[
         Path | None, typer.Option("--rejected", metavar="FILE", help="Write the wrong entries there, with reasons.")
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be added, and add nothing.")] = False,
+    team: TeamOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Add the sources of a file; those that exist are skipped, wrong ones are named and fail the command."""
@@ -35,16 +39,17 @@ def import_file(
     async def bring_in(app: "App", by: "Actor") -> "ImportPlan":
         from monitor.services.sources.exchange import read_source_file
 
+        source_list = await read_source_file(file, app.documents)
         if dry_run:
-            return await app.sources.plan_import(read_source_file(file))
-        return await app.sources.import_file(file, by=by)
+            return await app.sources.plan_import(source_list)
+        return await app.sources.import_list(source_list, by=by, team_id=await app.teams.resolve(team, by))
 
     plan = terminal.act(bring_in)
-    text = plan.format_rejected(lambda message: render(message, terminal.language))
-    if rejected is not None and text:
-        write_file(rejected, text.encode("utf-8-sig" if plan.source_list.list_format == "csv" else "utf-8"))
+    wrong = plan.format_rejected(lambda message: render(message, terminal.language))
+    if rejected is not None and wrong:
+        write_file(rejected, wrong)
     _report_plan(terminal, plan, is_stored=not dry_run, as_json=as_json)
-    if text:
+    if wrong:
         raise typer.Exit(1)
 
 
@@ -66,19 +71,25 @@ def _report_plan(terminal: Terminal, plan: "ImportPlan", *, is_stored: bool, as_
 
 
 def export(
-    form: Annotated[str, typer.Option("--format", metavar="yaml|opml|csv", help="yaml, opml or csv.")] = "yaml",
+    form: Annotated[str, typer.Option("--format", metavar="FORM", help="yaml, opml, csv or xlsx.")] = "yaml",
     out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write there, not to stdout.")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Write all sources as YAML, OPML or CSV."""
+    """Write all sources as YAML, OPML, CSV or XLSX; in JSON, a workbook is in base64."""
+    from monitor.services.sources.exchange import to_text
+    from monitor.services.sources.tables import SourceListFormat
+
     terminal = get_terminal()
-    text = terminal.run(lambda app: app.sources.export(form))
+    content = terminal.run(lambda app: app.sources.export(form))
     if out is not None:
-        write_file(out, text.encode("utf-8-sig" if form == "csv" else "utf-8"))  # spreadsheets ask for the mark
+        write_file(out, content)
     if as_json:
-        terminal.write_json({"format": form} | ({"text": text} if out is None else {"path": out}))
+        text = {"text": to_text(content, SourceListFormat(form))}
+        terminal.write_json({"format": form} | (text if out is None else {"path": out}))
+    elif out is None and form == SourceListFormat.XLSX:
+        sys.stdout.buffer.write(content)
     elif out is None:
-        sys.stdout.write(text)
+        sys.stdout.write(to_text(content, SourceListFormat(form)))
     else:
         terminal.notify("sources.written", path=out)
 

@@ -11,7 +11,7 @@ import typer
 from monitor.cli.catalogue import search_catalogue
 from monitor.cli.parser import build_group
 from monitor.cli.progress import show_progress
-from monitor.cli.source_lists import TIME_FIELDS, build_source_json, export, import_file
+from monitor.cli.source_lists import TIME_FIELDS, TeamOption, build_source_json, export, import_file
 from monitor.cli.terminal import Command, JsonOption, OptionValue, Terminal, add_options, collect_given, get_terminal
 from monitor.errors import UsageError
 from monitor.i18n.message import Message
@@ -133,7 +133,7 @@ def list_sources(
 @app.command()
 def show(name: Name, as_json: JsonOption = False) -> None:
     """Show all fields of one source."""
-    from monitor.services.sources.exchange import format_steps
+    from monitor.services.sources.tables import format_steps
 
     terminal = get_terminal()
     source = terminal.run(lambda app: app.sources.get(name))
@@ -151,6 +151,7 @@ def show(name: Name, as_json: JsonOption = False) -> None:
 @add_source_options(without=("url",))
 def add(
     url: Annotated[str, typer.Argument(help="The home page, the feed, or what to search for.")],
+    team: TeamOption = None,
     as_json: JsonOption = False,
     **fields: OptionValue,
 ) -> None:
@@ -161,9 +162,10 @@ def add(
     async def add(app: "App", by: "Actor") -> "tuple[Source, Discovery | None]":
         from monitor.services.sources.discovery import is_discoverable
 
+        team_id = await app.teams.resolve(team, by)
         if not is_discoverable(values):
-            return await app.sources.add(values, by=by), None
-        found = await app.discovery.add(values, by=by)
+            return await app.sources.add(values, by=by, team_id=team_id), None
+        found = await app.discovery.add(values, by=by, team_id=team_id)
         return found.source, found.discovery
 
     added, discovery = terminal.act(add)

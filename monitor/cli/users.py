@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 import typer
 
 from monitor.cli.parser import build_group
+from monitor.cli.teams import app as teams_app
 from monitor.cli.terminal import JsonOption, SinceOption, UntilOption, get_terminal
 from monitor.errors import UsageError
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 app = build_group()
 audit_app = build_group()
+app.add_typer(teams_app, name="teams", help="Manage teams: who is in one, and what belongs to one.")
 RoleOption = Annotated[str, typer.Option("--role", help="admin, editor or reader.")]
 
 
@@ -57,6 +59,17 @@ def passwd(
     terminal.report("user.password_set", name=name, as_json=as_json)
 
 
+@app.command("resetcode")
+def reset_second_factor(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Whose authenticator app is not asked for any more.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Let a person who lost phone and recovery codes sign in with the password alone."""
+    terminal = get_terminal()
+    terminal.act(lambda app, by: app.second_factor.reset(name, by=by))
+    terminal.report("user.second_factor_reset", name=name, as_json=as_json)
+
+
 @app.command()
 def token(
     name: Annotated[str, typer.Argument(metavar="NAME", help="What the token is called.")],
@@ -66,11 +79,26 @@ def token(
         typer.Option("--scope", help="read, write, run or admin: all that it may do; may be given several times."),
     ] = None,
     days: Annotated[int | None, typer.Option("--days", help="How many days it is valid; without it, for ever.")] = None,
+    network: Annotated[
+        list[str] | None,
+        typer.Option("--network", help="An address or network that it may be used from; may be given several times."),
+    ] = None,
+    team: Annotated[
+        list[str] | None, typer.Option("--team", help="A team whose subjects it sees; may be given several times.")
+    ] = None,
+    daily_limit: Annotated[
+        int | None, typer.Option("--daily-limit", help="How many requests a day it may make that can cost money.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Make a token for a program and print it, this once; one of the same name stops being valid."""
+    from monitor.services.tokens import TokenLimits
+
     terminal = get_terminal()
-    made = terminal.act(lambda app, by: app.tokens.create(name, role, scopes=scope or [], days=days, by=by))
+    limits = TokenLimits(network or [], team or [], daily_limit)
+    made = terminal.act(
+        lambda app, by: app.tokens.create(name, role, scopes=scope or [], days=days, limits=limits, by=by)
+    )
     if as_json:
         terminal.write_json({"name": name, "role": role, "token": made})
     else:
@@ -133,6 +161,9 @@ async def _load_users(app: "App") -> list[dict[str, Any]]:
             "created_at": token.created_at,
             "last_seen_at": token.last_used_at,
             "scopes": token.scopes,
+            "networks": token.networks,
+            "teams": token.teams,
+            "daily_limit": token.daily_limit,
             "created_by": token.created_by,
             "expires_at": token.expires_at,
             "state": "expired" if token.expires_at is not None and token.expires_at <= now else "",

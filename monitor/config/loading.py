@@ -1,6 +1,7 @@
 """Loading the configuration: config.yaml, overridden by the environment."""
 
 import os
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -135,7 +136,9 @@ def _resolve_paths(settings: Settings, folder: Path) -> dict[str, Any]:
         url = f"sqlite:///{folder / url.removeprefix('sqlite:///')}"
     template = settings.briefing.template
     look = settings.briefing.model_copy(update={"template": folder / template if template else None})
-    return {"data_dir": folder / settings.data_dir, "database_url": url, "briefing": look}
+    below = settings.export.folder
+    export = settings.export.model_copy(update={"folder": folder / below if below else None})
+    return {"data_dir": folder / settings.data_dir, "database_url": url, "briefing": look, "export": export}
 
 
 def _forbid_unknown_variables() -> None:
@@ -196,5 +199,5 @@ def _render_setting(name: str, field: FieldInfo, indent: str) -> list[str]:
 
 
 def _dump_value(value: Any) -> str:
-    plain = str(value) if isinstance(value, Path) else value
+    plain = str(value) if isinstance(value, Path | StrEnum) else value
     return yaml.safe_dump(plain, default_flow_style=True, allow_unicode=True).removesuffix("...\n").strip()

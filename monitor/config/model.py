@@ -5,7 +5,6 @@ documentation, so it is written here once.
 """
 
 import difflib
-import ipaddress
 import os
 import re
 from collections.abc import Collection, Mapping
@@ -18,8 +17,11 @@ from pydantic import AfterValidator, Field, PositiveInt, PrivateAttr, field_vali
 from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
+from monitor.config.auth import AuthSettings
+from monitor.config.export import ExportSettings
 from monitor.config.group import SettingsGroup, check_time_zone, set_path, setting
 from monitor.config.llm import LlmSettings
+from monitor.config.networks import check_networks
 from monitor.config.rsshub import RsshubSettings
 from monitor.config.secrets import get_host
 from monitor.config.targets import TargetSettings, parse_variable_entry
@@ -28,6 +30,7 @@ from monitor.logs import SyslogAddress
 
 _DOMAIN = re.compile(r"[^\s/:@?#.]+(\.[^\s/:@?#.]+)*")
 _HEADER_TEXT = re.compile(r"[\x20-\x7e]*")
+_CONTACT_URL = re.compile(r"(?:https?://|mailto:)[!-'*-:<-~]{3,200}")  # nothing that would end the comment of a header
 
 
 class WeightSettings(SettingsGroup):
@@ -207,6 +210,7 @@ class PagesSettings(SettingsGroup):
     timeout_s: float = setting(30, "longest wait for one page", gt=0)
     max_bytes: int = setting(10_485_760, "largest page or document that is read", ge=1024)
     respect_robots: bool = setting(True, "obey robots.txt")
+    daily_requests: int | None = setting(None, "requests to one host and day at most; null = no limit", ge=1)
     browser: BrowserSettings = Field(default_factory=BrowserSettings, description="the browser")
 
 
@@ -215,6 +219,9 @@ class NetworkSettings(SettingsGroup):
 
     proxy: str | None = setting(None, "http(s) or socks proxy for everything that goes out")
     user_agent: str | None = setting(None, "null = Monitor's own")
+    contact_url: str | None = setting(
+        None, "a page or mailto: that says who runs this; stands in Monitor's own user agent"
+    )
     timeout_s: float = setting(30, "longest wait for one request", gt=0)
     ca_bundle: Path | None = setting(None, "certificates of your organisation, in addition to the system's")
     allow_legacy_tls: bool = setting(False, "accept servers with TLS 1.0/1.1 and old ciphers")
@@ -246,6 +253,15 @@ class NetworkSettings(SettingsGroup):
         if not _HEADER_TEXT.fullmatch(user_agent.strip(" ")):
             raise ValueError("config.no_header")
         return user_agent.strip(" ")
+
+    @field_validator("contact_url")
+    @classmethod
+    def _check_contact_url(cls, url: str | None) -> str | None:
+        if url is None or not url.strip():
+            return None
+        if not _CONTACT_URL.fullmatch(url.strip()):
+            raise ValueError("config.no_contact_url")
+        return url.strip()
 
     @field_validator("proxy_suffixes")
     @classmethod
@@ -284,12 +300,17 @@ class ResearchSettings(SettingsGroup):
     concurrency: int = setting(3, "paragraphs under way at once", ge=1)
     token_budget: int | None = setting(None, "tokens for one research; null = no limit", ge=0)
     cost_budget: float | None = setting(None, "money for one research, by llm.prices; null = no limit", ge=0)
+    max_documents: int = setting(10, "documents that may be given with a question; 0 = none", ge=0, le=100)
+    max_document_bytes: int = setting(20_971_520, "size of one such document", ge=1024, le=104_857_600)
 
 
 class WebSettings(SettingsGroup):
     host: str = setting("127.0.0.1", "the address to listen on")
     port: int = setting(8000, "the port to listen on", ge=1, le=65535)
     public_url: str | None = setting(None, "the address that readers type, for links in briefings")
+    requests_per_minute: int | None = setting(
+        6000, "requests a minute of one person or token to the API or to /mcp, in each process; null = no limit", ge=1
+    )
     trusted_proxies: list[str] = setting(
         [], 'proxies whose X-Forwarded-For counts, as ["127.0.0.1", "10.0.0.0/8"]; nobody else\'s does'
     )
@@ -297,11 +318,7 @@ class WebSettings(SettingsGroup):
     @field_validator("trusted_proxies")
     @classmethod
     def _check_networks(cls, trusted_proxies: list[str]) -> list[str]:
-        for text in trusted_proxies:
-            try:
-                ipaddress.ip_network(text, strict=False)
-            except ValueError:
-                raise PydanticCustomError("config.no_network", "", {"network": text[:60]}) from None
+        check_networks(trusted_proxies)
         return trusted_proxies
 
 
@@ -318,6 +335,16 @@ class WorkSettings(SettingsGroup):
     metrics_port: int | None = setting(
         None, "a port of web.host where this process shows its own figures to anybody; null = none", ge=1, le=65535
     )
+    traces_url: str | None = setting(
+        None, "where traces of runs go, by OTLP over HTTP, as http://127.0.0.1:4318/v1/traces; null = nowhere"
+    )
+
+    @field_validator("traces_url")
+    @classmethod
+    def _check_traces_url(cls, traces_url: str | None) -> str | None:
+        if traces_url is not None and not traces_url.startswith(("http://", "https://")):
+            raise ValueError("config.no_web_address")
+        return traces_url
 
 
 class LogSettings(SettingsGroup):
@@ -391,11 +418,13 @@ class Settings(BaseSettings):
     )
     research: ResearchSettings = Field(default_factory=ResearchSettings, description="the research workflow")
     web: WebSettings = Field(default_factory=WebSettings, description="the web pages")
+    auth: AuthSettings = Field(default_factory=AuthSettings, description="who may sign in, and how")
     work: WorkSettings = Field(default_factory=WorkSettings, description="when and where things run")
     logs: LogSettings = Field(default_factory=LogSettings, description="where the audit goes beside the database")
     evidence: EvidenceSettings = Field(default_factory=EvidenceSettings, description="the proof of what was kept")
     briefing: BriefingSettings = Field(default_factory=BriefingSettings, description="what briefings look like")
     deliver: DeliverSettings = Field(default_factory=DeliverSettings, description="where briefings go")
+    export: ExportSettings = Field(default_factory=ExportSettings, description="where the archive is exported to")
     sources: list[dict[str, Any]] = setting([], "sources to start with; each is created once")
 
     @classmethod

@@ -36,19 +36,23 @@ _NOT_STORABLE = {
     "sources": "config.not_stored.sources",
     "evidence.timestamp_url": "config.not_stored.evidence",
     "web": "config.not_stored.early",
+    "auth": "config.not_stored.auth",
     "web.trusted_proxies": "config.not_stored.watch",
     "work.audit_retention_days": "config.not_stored.watch",
     "logs.syslog": "config.not_stored.watch",
     "work.scheduler": "config.not_stored.process",
     "work.executor_id": "config.not_stored.process",
+    "work.metrics_port": "config.not_stored.process",
+    "work.traces_url": "config.not_stored.watch",
     "pages.browser": "config.not_stored.program",
     "network": "config.not_stored.network",
     "deliver.variables": "config.not_stored.variable",
+    "export": "config.not_stored.place",
     "llm.extra_headers": "config.not_stored.variable",
 }
 """Settings that the database cannot hold, or whole groups of them, each with the code of the reason."""
 
-_STORABLE = frozenset({"network.user_agent", "network.timeout_s", "web.public_url"})
+_STORABLE = frozenset({"network.user_agent", "network.contact_url", "network.timeout_s", "web.public_url"})
 """The settings of those groups that it can hold all the same."""
 
 _NEEDS_RESTART = frozenset({"timezone", "pages.max_bytes", "web.public_url", "briefing.template"})
@@ -277,7 +281,8 @@ def _get_inner_location(loc: tuple[int | str, ...], about: str) -> tuple[int | s
 class SecretReader:
     """Who reads a variable, for the host that it asks, if it has one.
 
-    `used_by` is `llm`, `search.brave`, `deliver.<target>` or, for a log-in, `source.<name>`.
+    `used_by` is `llm`, `search.brave`, `auth.oidc`, `export.<bucket>`, `deliver.<target>` or, for a log-in,
+    `source.<name>`.
     """
 
     variable: str
@@ -294,6 +299,7 @@ class SecretReader:
 def list_secret_readers(settings: Settings) -> list[SecretReader]:
     """Return all that read keys and passwords; several may read one variable."""
     llm, search, vectors = settings.llm, settings.search, settings.llm.for_embeddings()
+    oidc = settings.auth.oidc
     has_vectors = bool(vectors.model) and (vectors.api_key_env, vectors.host) != (llm.api_key_env, llm.host)
     return [
         SecretReader(llm.api_key_env, "llm", llm.host, llm.secrets),
@@ -303,10 +309,16 @@ def list_secret_readers(settings: Settings) -> list[SecretReader]:
             for service in SEARCH_SERVICES
             if (variable := search.get_key_variable(service))
         ),
+        *([SecretReader(oidc.client_secret_env, "auth.oidc", oidc.host, oidc.secrets)] if oidc.is_on else []),
         *(
             SecretReader(variable, f"deliver.{target.name}", target.host, target.secrets)
             for target in settings.deliver.targets
             for variable in target.list_variables()
+        ),
+        *(
+            SecretReader(variable, f"export.{bucket.name}", bucket.host, bucket.secrets)
+            for bucket in settings.export.buckets
+            for variable in (bucket.key_id_env, bucket.secret_env)
         ),
     ]
 
@@ -330,7 +342,9 @@ def list_service_hosts(base: Settings) -> frozenset[str]:
     addresses += [
         base.rsshub.base_url,
         base.evidence.timestamp_url,
+        base.auth.oidc.issuer,
         *(backend.base_url for backend in base.search.backends.values()),
+        *(bucket.endpoint for bucket in base.export.buckets),
     ]
     hosts = (
         # A variable may stand for the host; one that stands for a password may hold what looks like a host.
@@ -360,11 +374,14 @@ def _bind_secrets(base: Settings, settings: Settings, stored: Mapping[str, Store
         target.bind_secrets(of_file if (target.url, target.secret_env) in known else of_page)
         for target in settings.deliver.targets
     ]
+    buckets = [bucket.bind_secrets(of_services) for bucket in settings.export.buckets]
     return settings.model_copy(
         update={
             "llm": settings.llm.bind_secrets(of_services),
             "search": settings.search.bind_secrets(of_services),
+            "auth": settings.auth.model_copy(update={"oidc": settings.auth.oidc.bind_secrets(of_services)}),
             "deliver": settings.deliver.model_copy(update={"targets": targets}),
+            "export": settings.export.model_copy(update={"buckets": buckets}),
         }
     )
 

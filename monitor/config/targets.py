@@ -109,6 +109,7 @@ class TargetSettings(SettingsGroup):
     types: list[str] = setting([], "only items of these types")
     formats: list[str] = setting([], "attached documents, by their [format](../users/formats.md)")
     language: Literal["zh", "en"] = setting("zh", "the language of the briefing's own words")
+    team: str | None = setting(None, "the team whose subjects it gets beside those of all; null = those of all alone")
     topic: str | None = setting(None, "only items that fit this topic; its name stands at the top")
     top: int | None = setting(None, "how many items are shown in full, the rest as a list; null = all", ge=1)
     include_gaps: bool = setting(True, "whether it says what could not be read; false = a copy for a client")
@@ -117,6 +118,9 @@ class TargetSettings(SettingsGroup):
     alarms: bool = setting(False, "alarms go there too, those of one minute as one message")
     alerts: bool = setting(
         False, "alerts of its items go there too, as one message a minute: moved and near deadlines, repeals"
+    )
+    subscriptions: bool = setting(
+        False, "mail: readers may subscribe: briefings of their choice go through it to addresses that they confirm"
     )
 
     @property
@@ -223,7 +227,7 @@ class TargetSettings(SettingsGroup):
     def _check_target(self) -> "TargetSettings":
         if self.kind == "mail":
             _check_mail(self)
-        elif self.to or self.bcc or self.sender:
+        elif self.to or self.bcc or self.sender or self.subscriptions:
             raise PydanticCustomError("config.target_no_mail", "", {"target": self.name})
         if self.secret_env and self.kind != "webhook":
             raise PydanticCustomError("config.target_no_webhook", "", {"target": self.name})

@@ -12,7 +12,7 @@ from monitor.dates.numerals import parse_date_numeral
 from monitor.dates.partial import DateOrder, SpanSet, WrittenDate
 
 _MAX_RANGE_CHARS = 16
-_MAY_HOLD_DATE = re.compile(r"\d|[年月년월]")
+MAY_HOLD_DATE = re.compile(r"\d|[年月년월]")
 # The other end of a range within one month: 2月3日至5日, 3–5 February, February 3–5, 2026.
 _LAST_DAY = re.compile(rf"\s?(?:[-–—~～〜至到]|から|부터)\s?{DAY_NUMBER}\s?[日号號일]")
 _LAST_DAY_BEHIND = re.compile(
@@ -82,7 +82,7 @@ def scan(text: str, context: Context) -> list[WrittenDate]:
 
 def iter_dates(text: str, context: Context) -> Iterator[WrittenDate]:
     """Yield what `scan` returns as it is found, form by form."""
-    if not _MAY_HOLD_DATE.search(text):
+    if not MAY_HOLD_DATE.search(text):
         return
     spans = SpanSet(len(text))
     for form in select_forms(text, is_list=context.is_list):

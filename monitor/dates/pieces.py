@@ -3,7 +3,6 @@
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import accumulate, groupby
 
 from monitor.dates.partial import PartialDate, SpanSet, WrittenDate
@@ -65,4 +64,4 @@ def _completes(day: WrittenDate, other: WrittenDate) -> bool:
 
 
 def _shift(day: WrittenDate, offset: int) -> WrittenDate:
-    return replace(day, start=day.start + offset, end=day.end + offset) if offset else day
+    return WrittenDate(day.written, day.start + offset, day.end + offset, day.form, day.value) if offset else day

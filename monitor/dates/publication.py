@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 
 from monitor.dates.forms import COMPACT, Context
-from monitor.dates.grammar import iter_dates, scan
+from monitor.dates.grammar import MAY_HOLD_DATE, iter_dates, scan
 from monitor.dates.names import complete_year, fold_digits, parse_month
 from monitor.dates.partial import DateMatch, DateOrder, PartialDate, SpanSet, WrittenDate
 
@@ -85,7 +85,7 @@ def has_day(text: str, *, relative: bool = False) -> bool:
     With `relative`, a short text like 3天前 does so too.
     """
     folded = fold_digits(text)
-    if any(date.form != COMPACT.name for date in iter_dates(folded, _AS_LISTED)):
+    if MAY_HOLD_DATE.search(folded) and any(date.form != COMPACT.name for date in iter_dates(folded, _AS_LISTED)):
         return True
     return relative and len(text) <= MAX_RELATIVE_CHARS and next(_iter_relative(folded.strip()), None) is not None
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from monitor.db.captures import CaptureStore
     from monitor.db.fulltext import FullTextQueries
     from monitor.db.maintenance import RetentionStore
-    from monitor.db.queries.briefing import BriefingFactsQueries, KeptBriefingStore
+    from monitor.db.queries.briefing import BriefingFactsQueries, ClientProfileStore, KeptBriefingStore
     from monitor.db.queries.dashboard import DashboardQueries
     from monitor.db.queries.deadlines import AlertStore, DeadlineStore
     from monitor.db.queries.delivery import AlarmStore, BriefingShareStore, BriefingStore, DeliveryStore
@@ -32,8 +32,10 @@ if TYPE_CHECKING:
     from monitor.db.queries.erasure import ErasureStore
     from monitor.db.queries.evaluation import EvaluationStore
     from monitor.db.queries.evidence import ChainStore, EvidenceFileStore, EvidenceStore
+    from monitor.db.queries.exports import ExportStore
     from monitor.db.queries.global_search import GlobalSearchStore, QuestionStore
     from monitor.db.queries.history import RunHistoryQueries
+    from monitor.db.queries.identity import IdentityStore
     from monitor.db.queries.items import ItemStore
     from monitor.db.queries.marks import MarkStore
     from monitor.db.queries.people import AuditStore, FeedKeyStore, PeopleStore, PromptStore, SettingsStore, TokenStore
@@ -42,10 +44,12 @@ if TYPE_CHECKING:
     from monitor.db.queries.revisions import RevisionStore
     from monitor.db.queries.runs import RunEventStore, RunStore
     from monitor.db.queries.sections import SectionStore
-    from monitor.db.queries.service import ExecutorStore, LeaseStore, MetricsQueries, ScheduleStore
+    from monitor.db.queries.service import ExecutorStore, IdempotencyStore, LeaseStore, MetricsQueries, ScheduleStore
     from monitor.db.queries.sources import SourceStore
+    from monitor.db.queries.subscriptions import SubscriptionStore
+    from monitor.db.queries.teams import TeamStore
     from monitor.db.queries.topics import TopicStore
-    from monitor.db.queries.usage import SearchStore, UsageStore
+    from monitor.db.queries.usage import HostTrafficStore, SearchStore, UsageStore
     from monitor.db.queries.webhooks import WebhookStore
     from monitor.db.vectors import VectorStore
 
@@ -87,7 +91,10 @@ class Store(AbstractAsyncContextManager["Store"]):
     schedules: "_Queries[ScheduleStore]" = _Queries("queries.service.ScheduleStore")
     people: "_Queries[PeopleStore]" = _Queries("queries.people.PeopleStore")
     erasure: "_Queries[ErasureStore]" = _Queries("queries.erasure.ErasureStore")
+    identity: "_Queries[IdentityStore]" = _Queries("queries.identity.IdentityStore")
+    teams: "_Queries[TeamStore]" = _Queries("queries.teams.TeamStore")
     tokens: "_Queries[TokenStore]" = _Queries("queries.people.TokenStore")
+    idempotency: "_Queries[IdempotencyStore]" = _Queries("queries.service.IdempotencyStore")
     feed_keys: "_Queries[FeedKeyStore]" = _Queries("queries.people.FeedKeyStore")
     audit: "_Queries[AuditStore]" = _Queries("queries.people.AuditStore")
     metrics: "_Queries[MetricsQueries]" = _Queries("queries.service.MetricsQueries")
@@ -106,9 +113,12 @@ class Store(AbstractAsyncContextManager["Store"]):
     briefings: "_Queries[BriefingStore]" = _Queries("queries.delivery.BriefingStore")
     briefing_shares: "_Queries[BriefingShareStore]" = _Queries("queries.delivery.BriefingShareStore")
     briefing_facts: "_Queries[BriefingFactsQueries]" = _Queries("queries.briefing.BriefingFactsQueries")
+    client_profiles: "_Queries[ClientProfileStore]" = _Queries("queries.briefing.ClientProfileStore")
     kept_briefings: "_Queries[KeptBriefingStore]" = _Queries("queries.briefing.KeptBriefingStore")
     deliveries: "_Queries[DeliveryStore]" = _Queries("queries.delivery.DeliveryStore")
+    subscriptions: "_Queries[SubscriptionStore]" = _Queries("queries.subscriptions.SubscriptionStore")
     webhooks: "_Queries[WebhookStore]" = _Queries("queries.webhooks.WebhookStore")
+    exports: "_Queries[ExportStore]" = _Queries("queries.exports.ExportStore")
     evidence: "_Queries[EvidenceStore]" = _Queries("queries.evidence.EvidenceStore")
     evidence_files: "_Queries[EvidenceFileStore]" = _Queries("queries.evidence.EvidenceFileStore")
     captures: "_Queries[CaptureStore]" = _Queries("captures.CaptureStore")
@@ -117,6 +127,7 @@ class Store(AbstractAsyncContextManager["Store"]):
     usage: "_Queries[UsageStore]" = _Queries("queries.usage.UsageStore")
     model_endpoints: "_Queries[ModelEndpointStore]" = _Queries("queries.endpoints.ModelEndpointStore")
     vectors: "_Queries[VectorStore]" = _Queries("vectors.VectorStore")
+    host_traffic: "_Queries[HostTrafficStore]" = _Queries("queries.usage.HostTrafficStore")
     searches: "_Queries[SearchStore]" = _Queries("queries.usage.SearchStore")
     settings: "_Queries[SettingsStore]" = _Queries("queries.people.SettingsStore")
     prompts: "_Queries[PromptStore]" = _Queries("queries.people.PromptStore")

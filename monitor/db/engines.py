@@ -5,13 +5,17 @@ processes see half of each other's work. So the driver begins nothing, and every
 one waits for the write lock at its start instead of failing in the middle.
 """
 
+import asyncio
 import sqlite3
-from contextlib import closing
+from collections.abc import Callable
+from contextlib import closing, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import unquote
 
+import aiosqlite
 from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event, make_url
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import ArgumentError
@@ -89,11 +93,47 @@ _POSTGRES_ARGUMENTS = {
 }
 
 
+class _RollingBackConnection(sqlite3.Connection):
+    """Gives its locks back when it is closed.
+
+    SQLite keeps a closed connection's transaction until its last cursor is gone, and a task that was cancelled within
+    a query leaves its cursor to the garbage collector.
+    """
+
+    def close(self) -> None:
+        with suppress(sqlite3.Error):
+            self.rollback()
+        super().close()
+
+
+class _ThreadedConnection(aiosqlite.Connection):
+    """Stops its thread once.
+
+    SQLAlchemy stops it twice where a task is cancelled again while its connection is closed; aiosqlite would then wait
+    for an answer of the thread that has ended, and the process would never end.
+    """
+
+    def __init__(self, connector: Callable[[], sqlite3.Connection], iter_chunk_size: int) -> None:
+        super().__init__(connector, iter_chunk_size)
+        self._thread.daemon = True  # as SQLAlchemy makes those that it opens itself
+        self._stopped: asyncio.Future[None] | None = None
+
+    def stop(self) -> "asyncio.Future[None] | None":
+        if self._stopped is None:
+            self._stopped = super().stop()
+        return self._stopped and asyncio.shield(self._stopped)
+
+
+async def _connect(database: str, **options: Any) -> aiosqlite.Connection:
+    return await _ThreadedConnection(partial(sqlite3.connect, database, factory=_RollingBackConnection, **options), 64)
+
+
 def open_async_engine(address: DatabaseAddress) -> AsyncEngine:
     """The engine of a store; no connection is made yet."""
     if address.file is None:
         return create_async_engine(address.url, pool_pre_ping=True, connect_args=_POSTGRES_ARGUMENTS)
-    engine = create_async_engine(address.url.set(drivername="sqlite+aiosqlite"), pool_size=_POOL_SIZE)
+    url = address.url.set(drivername="sqlite+aiosqlite")
+    engine = create_async_engine(url, pool_size=_POOL_SIZE, connect_args={"async_creator_fn": _connect})
     _attach_listeners(engine.sync_engine, pragmas=("synchronous=FULL", "foreign_keys=ON", "journal_mode=WAL"))
     return engine
 

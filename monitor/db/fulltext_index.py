@@ -38,6 +38,7 @@ from monitor.db.tables.collection import Item, ItemPageText, Source
 from monitor.db.tables.people import HiddenItem
 from monitor.db.tables.research import ItemTerms
 from monitor.db.terms import extract_terms
+from monitor.db.visibility import get_eyes
 
 INDEX_NAME = "item_terms_index"
 """The name of the index in either database; the tables that SQLite makes for it begin with it."""
@@ -162,8 +163,9 @@ DayRange = tuple[dt.date | None, dt.date | None]
 class IndexScope:
     """The items that a search may find: those that meet the `conditions`.
 
-    `source_marks` are the marks of their sources, if all have one. `is_narrow`: there are conditions of which the index
-    knows nothing, beside that none is hidden. `day_ranges` caches ranges for the terms of one transaction.
+    `source_marks` are the marks of their sources, if all have one. `is_narrow`: there are conditions of which the
+    index knows nothing, as what whoever asks may see, beside that none is hidden. `day_ranges` caches ranges for
+    the terms of one transaction.
     """
 
     conditions: Sequence[ColumnElement[bool]]
@@ -185,7 +187,7 @@ async def build_index_scope(session: AsyncSession, wanted: ItemFilter, *beside: 
         source_marks=marks,
         since=wanted.since,
         until=min(untils, default=None),
-        is_narrow=bool(beside) or any(value not in ([], ()) for value in others.values()),
+        is_narrow=bool(beside) or get_eyes() is not None or any(value not in ([], ()) for value in others.values()),
     )
 
 

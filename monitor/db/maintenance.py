@@ -50,11 +50,13 @@ from monitor.db.sessions import (
     build_not_migrated_error,
     translate_errors,
 )
+from monitor.db.tables import exports as _exports  # noqa: F401
+from monitor.db.tables import idempotency as _idempotency  # noqa: F401
 from monitor.db.tables import policies as _policies  # noqa: F401
 from monitor.db.tables import questions as _questions  # noqa: F401
 from monitor.db.tables import webhooks as _webhooks  # noqa: F401
 from monitor.db.tables.collection import Fallback, Item, ItemPageText, ModelCall, Reading, Run, RunSection, Unseen
-from monitor.db.tables.delivery import Alarm, Delivery, DeliveryStatus
+from monitor.db.tables.delivery import Alarm, Delivery, DeliveryStatus, Subscription
 from monitor.db.tables.evaluation import Evaluation, EvaluationStatus
 from monitor.db.tables.evidence import Claim, EvidenceRecord, ItemSnapshot, ManifestPart, Revision
 from monitor.db.tables.people import AuditEntry
@@ -370,6 +372,7 @@ class RetentionStore(Queries):
             deliveries=await delete_old(col(Delivery.id), *is_old_delivery),
         )
         await delete_old(col(SearchCall.id), col(SearchCall.at) < before)
+        await delete_old(col(Subscription.id), col(Subscription.ended_at) < before)
         await delete_old(look_id, look_id == Item.id, first_seen < before, order=first_seen)
         await self._delete_unused(before - USE_MARK_INTERVAL)
         return pruned

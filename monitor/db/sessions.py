@@ -18,6 +18,7 @@ from sqlalchemy.orm import Mapped
 from sqlmodel import SQLModel
 
 from monitor.db.engines import DatabaseAddress, make_statement_engine, make_write_engine
+from monitor.db.visibility import VisibleSession
 from monitor.errors import DatabaseError, DatabaseGone, WorkFailed
 from monitor.i18n.message import Message
 from monitor.logs import get_logger
@@ -128,9 +129,10 @@ class SessionFactory:
         self.max_retry_s = 0.0
         self.timezone = "UTC"
         self.address = address
-        self._readers = async_sessionmaker(engine, expire_on_commit=False)
-        self._statements = async_sessionmaker(make_statement_engine(engine), expire_on_commit=False)
-        self._writers = async_sessionmaker(make_write_engine(engine), expire_on_commit=False)
+        self._readers, self._statements, self._writers = (
+            async_sessionmaker(bound, expire_on_commit=False, sync_session_class=VisibleSession)
+            for bound in (engine, make_statement_engine(engine), make_write_engine(engine))
+        )
         self._transactions: dict[asyncio.Task[Any] | None, AsyncSession] = {}
         self._after_commit: dict[asyncio.Task[Any] | None, list[Callable[[], None]]] = {}
         self._waiting: list[SQLModel] = []

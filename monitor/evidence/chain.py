@@ -25,6 +25,7 @@ from monitor.clock import Clock
 from monitor.db.database import Store
 from monitor.db.tables.evidence import ChainHead, ChainLink, EvidenceRecord, LinkKind
 from monitor.db.tables.people import AuditEntry
+from monitor.durable_files import flush_folder
 from monitor.errors import UsageError, WorkFailed
 from monitor.i18n.message import Message
 
@@ -174,11 +175,7 @@ def write_private_file(file: Path, content: bytes, *, may_replace: bool) -> None
         else:
             with suppress(FileExistsError):
                 os.link(part, file)
-        folder = os.open(file.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        flush_folder(file.parent)
     except OSError as error:
         raise UsageError("secret.key_file_not_written", file=str(file), reason=str(error)) from None
     finally:

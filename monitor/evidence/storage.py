@@ -13,6 +13,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
+from monitor.durable_files import flush_folder, make_folder
 from monitor.errors import SettingsError, WorkFailed
 from monitor.i18n.message import Message
 
@@ -130,7 +131,7 @@ class FileStorage:
 
 def _append_durably(path: Path, members: Sequence[bytes], *, head: bytes, floor: int) -> list[int]:
     """Append and sync, alone in the file; where that fails, the file is as long again as it was."""
-    _make_folders(path.parent)
+    make_folder(path.parent, mode=0o700)
     with os.fdopen(os.open(path, os.O_CREAT | os.O_RDWR, 0o600), "r+b") as opened:
         fcntl.flock(opened, fcntl.LOCK_EX)
         end = _find_end(opened, floor)
@@ -145,7 +146,7 @@ def _append_durably(path: Path, members: Sequence[bytes], *, head: bytes, floor:
                 os.ftruncate(opened.fileno(), end)
             raise
         if floor == 0:
-            _sync_folder(path.parent)
+            flush_folder(path.parent)
     return _compute_offsets(members, end or len(head))
 
 
@@ -172,7 +173,7 @@ def _compute_offsets(members: Sequence[bytes], start: int) -> list[int]:
 
 def _write_durably(path: Path, content: bytes) -> None:
     """Write, sync, read back, rename, and sync the folder: a file under its name is whole, also after a power loss."""
-    _make_folders(path.parent)
+    make_folder(path.parent, mode=0o700)
     part = path.with_name(f"{secrets.token_hex(8)}.part")
     try:
         with os.fdopen(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as opened:
@@ -182,27 +183,9 @@ def _write_durably(path: Path, content: bytes) -> None:
         if part.read_bytes() != content:
             raise OSError(f"{part} holds other bytes than those written")
         part.replace(path)
-        _sync_folder(path.parent)
+        flush_folder(path.parent)
     finally:
         part.unlink(missing_ok=True)
-
-
-def _make_folders(folder: Path) -> None:
-    """Create a folder and those above it, so that they survive a power loss."""
-    if folder.is_dir():
-        return
-    _make_folders(folder.parent)
-    with suppress(FileExistsError):
-        folder.mkdir(0o700)
-    _sync_folder(folder.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _is_local(files: "AbstractFileSystem") -> bool:

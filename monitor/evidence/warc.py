@@ -19,9 +19,10 @@ _TRANSFER_HEADERS = ("content-encoding", "transfer-encoding", "content-length")
 # Session cookies are not for later readers of the archive.
 _COOKIE_HEADERS = ("set-cookie", "set-cookie2")
 _SAFE_URI_CHARS = "%/:?#[]@!$&'()*+,;=~"
+_HTTP_URL = re.compile(r"https?://", re.IGNORECASE)
 _GZIP_LEVEL = 4
 _STATUSES = frozenset(HTTPStatus)
-_RESPONSE_RECORD, _CONVERSION_RECORD = "response", "conversion"
+_RESPONSE_RECORD, _CONVERSION_RECORD, _RESOURCE_RECORD = "response", "conversion", "resource"
 
 
 def filter_headers(headers: Mapping[str, str]) -> dict[str, str]:
@@ -39,17 +40,20 @@ def build_member(result: FetchResult, *, sha256: str) -> bytes:
     """Build the record of a fetched response, as a gzip member of a WARC file.
 
     The body is unpacked, as the parsers saw it; the headers that describe how it was packed are kept as `x-original-…`.
-    A page that a browser rendered is a `conversion`: no server ever sent it so.
+    A page that a browser rendered is a `conversion`: no server ever sent it so. What did not come over HTTP, as a
+    document that somebody uploaded, is a `resource`.
     """
     body = result.body or b""
+    is_rendered, is_resource = result.mode is FetchMode.RENDERED, not _HTTP_URL.match(result.final_url)
     fields = {
-        "WARC-Type": _CONVERSION_RECORD if result.mode is FetchMode.RENDERED else _RESPONSE_RECORD,
+        "WARC-Type": _CONVERSION_RECORD if is_rendered else _RESOURCE_RECORD if is_resource else _RESPONSE_RECORD,
         "WARC-Date": _format_date(result.at),
         "WARC-Target-URI": quote(result.final_url, safe=_SAFE_URI_CHARS, errors="replace"),
         "WARC-Payload-Digest": f"sha256:{sha256}",
     }
-    if result.mode is FetchMode.RENDERED:
-        fields["Content-Type"] = _join_header_lines(result.content_type or "").strip() or "text/html; charset=utf-8"
+    if is_rendered or is_resource:
+        fallback = "text/html; charset=utf-8" if is_rendered else "application/octet-stream"
+        fields["Content-Type"] = _join_header_lines(result.content_type or "").strip() or fallback
         return _build_member(fields, body)
     fields["Content-Type"] = "application/http; msgtype=response"
     lines = [f"HTTP/1.1 {_format_status_line(result.status)}"]
@@ -78,7 +82,7 @@ def extract_body(content: bytes) -> bytes | None:
 
     try:
         for record in ArchiveIterator(io.BytesIO(content)):
-            if record.rec_type in (_RESPONSE_RECORD, _CONVERSION_RECORD):
+            if record.rec_type in (_RESPONSE_RECORD, _CONVERSION_RECORD, _RESOURCE_RECORD):
                 return bytes(record.raw_stream.read())
     except (ArchiveLoadFailed, OSError, EOFError, ValueError, AttributeError, LookupError, TypeError, zlib.error):
         return None  # in a damaged file warcio meets whatever there is

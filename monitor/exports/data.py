@@ -13,16 +13,18 @@ from monitor.exports.document import Cell, Sheet, Span, normalize_line
 _FORMULA_STARTS = ("=", "+", "-", "@", "|", "%", "＝", "＋", "－", "＠")
 
 
-def render_csv(sheet: Sheet) -> bytes:
+def render_csv(sheet: Sheet, *, has_head: bool = True) -> bytes:
     """Return a line per row below the names of the columns, in UTF-8 with a byte order mark for spreadsheets.
 
-    No cell can become a formula: one that looks like it gets a leading apostrophe. A link is written as its text.
+    Without the head, these are further rows of a file that has begun. No cell can become a formula: one
+    that looks like it gets a leading apostrophe. A link is written as its text.
     """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\r\n")
-    writer.writerow([column.name for column in sheet.columns])
+    if has_head:
+        writer.writerow([column.name for column in sheet.columns])
     writer.writerows([_format_cell(cell) for cell in row] for row in sheet.rows)
-    return text.getvalue().encode("utf-8-sig")
+    return text.getvalue().encode("utf-8-sig" if has_head else "utf-8")
 
 
 def _format_cell(cell: Cell) -> str | int:

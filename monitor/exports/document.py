@@ -152,7 +152,7 @@ def find_numeric_columns(table: Table) -> set[int]:
 
 def is_short(text: str) -> bool:
     """Whether a text stays on one line wherever it stands, as a date or the name of an office."""
-    return measure_text_width(text) <= _MAX_UNBROKEN_WIDTH
+    return len(text) <= _MAX_UNBROKEN_WIDTH and measure_text_width(text) <= _MAX_UNBROKEN_WIDTH
 
 
 def measure_text_width(text: str) -> int:

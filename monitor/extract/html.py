@@ -73,9 +73,10 @@ _PLAIN_ADDRESS = re.compile(
 
 
 def collapse_whitespace(text: str) -> str:
-    """Return the text with each run of white space, zero-width spaces included, as one space."""
-    for invisible in _ZERO_WIDTH:
-        if invisible in text:
+    """Return the text with each run of white space, zero-width spaces included, as one space; without soft hyphens."""
+    if not text.isascii():
+        text = text.replace("\xad", "")
+        for invisible in _ZERO_WIDTH:
             text = text.replace(invisible, " ")
     return " ".join(text.split())
 
@@ -145,13 +146,17 @@ class Anchor:
 
 @dataclass(eq=False)
 class Outline:
-    """The page as flat arrays. `texts[i]` stands in `elements[text_owner[i]]`; `memory` is of other pages."""
+    """The page as flat arrays. `texts[i]` stands in `elements[text_owner[i]]`; `memory` is of other pages.
+
+    `spaced` has the texts before which there is nothing but white space between two elements, as between two words.
+    """
 
     url: str
     base: str
     elements: list[Element] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
     text_owner: list[int] = field(default_factory=list)
+    spaced: set[int] = field(default_factory=set)
     memory: SiteRepeats | None = None
     declares_article: bool = False
 
@@ -162,6 +167,11 @@ class Outline:
             start = bisect_left(self._lengths, self._lengths[element.text_start] + max_chars, element.text_start, end)
             end = min(end, start + 1)
         return collapse_whitespace(" ".join(self.texts[element.text_start : end]))
+
+    def join_texts(self, start: int, end: int) -> str:
+        """Return texts as one, with the white space that stands between them."""
+        texts, spaced = self.texts, self.spaced
+        return "".join([f" {texts[index]}" if index in spaced else texts[index] for index in range(start, end)])
 
     @cached_property
     def _lengths(self) -> list[int]:
@@ -268,6 +278,7 @@ def _fill_outline(page: Outline, root: LexborNode) -> None:
     for node in root.traverse(include_text=True):
         text = node.text_content if node.is_text_node else None
         if text is not None and (not text or text.isspace()):
+            page.spaced.add(len(texts))
             continue
         above = node.parent
         parent = element_of.get(above.mem_id) if above is not None else None

@@ -2,11 +2,12 @@
 
 import json
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache, reduce
 from importlib.resources import files
+from itertools import repeat
 from math import exp
-from operator import getitem
+from operator import and_, getitem
 from struct import Struct
 from typing import Any, Self, TypeAlias
 
@@ -61,16 +62,27 @@ class TreeScorer:
 
     def score(self, rows: Sequence[Sequence[float]]) -> list[float]:
         """Return the probability of each row; a row has a number for each of `features`, in their order."""
-        return [self._score_row(row) for row in rows]
+        if not rows:
+            return []
+        columns = list(zip(*rows, strict=True))
+        always = self._all
+        masks: list[Iterable[int]] = [repeat(always, len(rows))]
+        for feature, thresholds, left in self._splits:
+            column = columns[feature]
+            places = {value: bisect_left(thresholds, value) for value in set(column)}
+            if len(set(places.values())) == 1:  # of a page, as of all its rows
+                always &= left[places[column[0]]]
+            else:
+                masks.append(map({value: left[place] for value, place in places.items()}.__getitem__, column))
+        reachable = [reduce(and_, found, always) for found in zip(*masks, strict=True)]
+        chances = {found: self._sum_leaves(found) for found in set(reachable)}
+        return [chances[found] for found in reachable]
 
     def score_named(self, rows: Sequence[Mapping[str, float]]) -> list[float]:
         """Return the probability of each row, whose features have names; it may have more than were trained with."""
-        return [self._score_row([row[name] for name in self.features]) for row in rows]
+        return self.score([[row[name] for name in self.features] for row in rows])
 
-    def _score_row(self, row: Sequence[float]) -> float:
-        reachable = self._all
-        for feature, thresholds, left in self._splits:
-            reachable &= left[bisect_left(thresholds, row[feature])]
+    def _sum_leaves(self, reachable: int) -> float:
         first = reachable & ~(reachable - self._firsts)  # each tree has a leaf that is left, so that none borrows
         by_tree = self._unpack(first.to_bytes(self._bytes, "little"))
         total = sum(map(getitem, self._values, by_tree), self._bias)

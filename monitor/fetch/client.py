@@ -17,6 +17,7 @@ from uuid import uuid4
 import httpx
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt
 
+from monitor import __version__
 from monitor.config.model import NetworkSettings
 from monitor.errors import SettingsError
 from monitor.fetch.guard import Guard, GuardedTransport, ProxiedTransport
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from hishel import AsyncSqliteStorage
 
 PRODUCT = "Monitor"
-DEFAULT_USER_AGENT = "Mozilla/5.0 (compatible; Monitor/0.1; watches publications of public bodies)"
 _REDIRECTS = (301, 302, 303, 307, 308)
 _MAX_REDIRECTS = 10
 _CONNECT_TIMEOUT_S = 10.0
@@ -49,6 +49,12 @@ _CACHE_MAX_BYTES = 268_435_456
 _CACHE_MAX_BODY_BYTES = 10_485_760
 # Nobody reads an entry for longer than a page may take; an older one may be removed when room is needed.
 _CACHE_SOFT_DELETE_TTL_S = 60.0
+
+
+def build_user_agent(contact_url: str | None) -> str:
+    """Return our own: the product with its version, and who runs it or, where nobody says, what it does."""
+    purpose = f"+{contact_url}" if contact_url else "watches publications of public bodies"
+    return f"Mozilla/5.0 (compatible; {PRODUCT}/{__version__}; {purpose})"
 
 
 class CachePolicy(StrEnum):
@@ -108,7 +114,7 @@ class HttpClient:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self.guard = guard or Guard.from_settings(network)
-        self.user_agent = network.user_agent or DEFAULT_USER_AGENT
+        self.user_agent = network.user_agent or build_user_agent(network.contact_url)
         self._timeout_s = network.timeout_s
         self._max_bytes = max_bytes
         self._sleep = sleep

@@ -5,12 +5,13 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import Protocol
 from urllib.parse import urlsplit
 
 from protego import Protego
 
 from monitor.config.model import PagesSettings
-from monitor.fetch.client import DEFAULT_USER_AGENT, PRODUCT, HttpClient
+from monitor.fetch.client import PRODUCT, CachePolicy, HttpClient
 from monitor.fetch.result import CAPTCHA_REQUIRED, TOO_MANY_REQUESTS, FetchError
 from monitor.i18n.message import Message
 from monitor.page import PageError, PageErrorCode
@@ -45,6 +46,12 @@ class _HostState:
     robots: dict[str, _RobotsEntry] = field(default_factory=dict)  # by scheme: each is its own site
 
 
+class HostBudget(Protocol):
+    async def spend(self, host: str) -> bool:
+        """Count a request to a host; False where none is left for today, and none is to be made."""
+        ...
+
+
 class Politeness:
     """Lets one request at a time through to a host, if its robots.txt allows it and its pause is over.
 
@@ -57,10 +64,12 @@ class Politeness:
         *,
         client: HttpClient,
         pages: PagesSettings,
+        budget: HostBudget | None = None,
         monotonic: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._client = client
+        self._budget = budget
         self._delay_s = pages.delay_s
         self._respects_robots = pages.respect_robots
         self._robots_timeout_s = min(_ROBOTS_TIMEOUT_S, pages.timeout_s)
@@ -73,7 +82,8 @@ class Politeness:
     async def acquire(self, url: str) -> AsyncIterator[None]:
         """Wait until `url` may be requested, and keep other requests from its host inside the block.
 
-        Raises `FetchError` with WebBlocked/robots, without any request for `url`, if robots.txt disallows it.
+        Raises `FetchError`, without any request for `url`: WebBlocked/robots if robots.txt disallows it, Forbidden if
+        the requests of today are used up.
         """
         scheme, name = _split_origin(url)
         host = self._get_host(name)
@@ -83,10 +93,16 @@ class Politeness:
                 rules = (await self._get_robots(host, scheme)).rules if self._respects_robots else None
                 if rules and not rules.can_fetch(url, self._robots_agent):
                     raise FetchError.of(PageErrorCode.WEB_BLOCKED, "page.robots", detail_code="robots")
+                await self._spend(host)
                 await self._wait_for_host(host, rules)
                 yield
         finally:
             host.waiting_count -= 1
+
+    async def _spend(self, host: _HostState) -> None:
+        is_own = self._client.guard.is_own_host(host.name)
+        if self._budget is not None and not is_own and not await self._budget.spend(host.name):
+            raise FetchError.of(PageErrorCode.FORBIDDEN, "page.host_budget", host=host.name)
 
     def pause(self, url: str, pause_s: float) -> None:
         """Leave the host of `url` alone for at least `pause_s` from now, as after a block."""
@@ -136,7 +152,9 @@ class Politeness:
 
     async def _fetch_robots(self, url: str) -> _RobotsEntry:
         try:
-            response = await self._client.fetch(url, max_bytes=_MAX_ROBOTS_BYTES, timeout_s=self._robots_timeout_s)
+            response = await self._client.fetch(
+                url, max_bytes=_MAX_ROBOTS_BYTES, timeout_s=self._robots_timeout_s, cache_policy=CachePolicy.REVALIDATE
+            )
         except FetchError as failure:
             status = failure.response.status if failure.response else None
             if status is not None and 400 <= status < 500 and status != 429:
@@ -159,7 +177,7 @@ def _split_origin(url: str) -> tuple[str, str]:
 
 def _get_robots_agent(user_agent: str) -> str:
     """Return the name that robots.txt may call us by: ours, or the first word of the configured user agent."""
-    if user_agent == DEFAULT_USER_AGENT:
+    if f" {PRODUCT}/" in user_agent:
         return PRODUCT.lower()
     return user_agent.split("/", 1)[0].split(" ", 1)[0].lower() or PRODUCT.lower()
 

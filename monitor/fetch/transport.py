@@ -17,11 +17,12 @@ from monitor.extras import needs_extra
 from monitor.fetch.browser.launch import find_browser
 from monitor.fetch.client import CachePolicy, HttpClient
 from monitor.fetch.guard import Guard
-from monitor.fetch.politeness import HostSession, Politeness
+from monitor.fetch.politeness import HostBudget, HostSession, Politeness
 from monitor.fetch.result import NO_BROWSER, FetchError, FetchResult, Recorder, Response
 from monitor.i18n.message import Message
 from monitor.metrics import FETCH_SECONDS
 from monitor.page import PageError, PageErrorCode
+from monitor.tracing import trace
 from monitor.urls import get_host
 from monitor.vocabulary import FetchMode
 
@@ -142,7 +143,14 @@ class SiteTransport:
 
     @classmethod
     def from_settings(
-        cls, *, pages: PagesSettings, network: NetworkSettings, clock: Clock, guard: Guard, cache_folder: Path | None
+        cls,
+        *,
+        pages: PagesSettings,
+        network: NetworkSettings,
+        clock: Clock,
+        guard: Guard,
+        cache_folder: Path | None,
+        budget: HostBudget | None = None,
     ) -> Self:
         """Build a transport with its own client and browser; what outlives the process is kept in `cache_folder`."""
         client = HttpClient(network=network, guard=guard, max_bytes=pages.max_bytes, cache_folder=cache_folder)
@@ -150,7 +158,7 @@ class SiteTransport:
             pages=pages,
             clock=clock,
             client=client,
-            politeness=Politeness(client=client, pages=pages),
+            politeness=Politeness(client=client, pages=pages, budget=budget),
             renderer=LazyRenderer(pages=pages, network=network, guard=guard),
             rendered_folders=RenderedFolders(cache_folder),
         )
@@ -171,17 +179,8 @@ class SiteTransport:
         try:
             async with self._host_session.acquire(url):
                 began_s = time.perf_counter()
-                if mode is FetchMode.RENDERED:
-                    response = await self.renderer.render(url)
-                else:
-                    response = await self.client.fetch(
-                        url,
-                        max_bytes=self.pages.max_bytes,
-                        timeout_s=self.pages.timeout_s,
-                        headers=_DATA_HEADERS if mode is FetchMode.DATA else None,
-                        cache_policy=_CACHE_POLICIES.get(mode),
-                        sends_cookies=mode is not FetchMode.DATA,
-                    )
+                with trace("fetch", mode=mode, **{"server.address": urlsplit(url).hostname or ""}):
+                    response = await self._load(url, mode)
         except FetchError as failure:
             error, response = failure.error, failure.response
         except BrowserMissing as missing:
@@ -212,6 +211,18 @@ class SiteTransport:
                 data_urls=response.data_urls,
             )
         return result if self.recorder is None else await _record(result, self.recorder)
+
+    async def _load(self, url: str, mode: FetchMode) -> Response:
+        if mode is FetchMode.RENDERED:
+            return await self.renderer.render(url)
+        return await self.client.fetch(
+            url,
+            max_bytes=self.pages.max_bytes,
+            timeout_s=self.pages.timeout_s,
+            headers=_DATA_HEADERS if mode is FetchMode.DATA else None,
+            cache_policy=_CACHE_POLICIES.get(mode),
+            sends_cookies=mode is not FetchMode.DATA,
+        )
 
     def can_render(self) -> bool:
         return self.renderer.is_available()

@@ -56,6 +56,8 @@ def render(message: Message, language: str) -> str:
         return str(message)
     number = message.args.get("count")
     template = forms[-1] if len(forms) > 1 and number != 1 else forms[0]
+    if "{" not in template and "}" not in template:
+        return template
     return _FORMATTER.vformat(template, (), {name: _to_words(value, language) for name, value in message.args.items()})
 
 
@@ -89,8 +91,17 @@ class _SafeFormatter(Formatter):
     An argument that is missing stands as its name in braces.
     """
 
+    def parse(self, format_string: Any) -> Any:
+        return _parse_template(str(format_string))
+
     def get_field(self, field_name: str, args: Any, kwargs: Any) -> tuple[Any, str]:  # noqa: ARG002
         return kwargs.get(field_name, f"{{{field_name}}}"), field_name
+
+
+@cache
+def _parse_template(template: str) -> tuple[Any, ...]:
+    """The pieces of a template; there are as many as the catalogue has sentences, and the formats in them."""
+    return tuple(Formatter().parse(template))
 
 
 _FORMATTER = _SafeFormatter()

@@ -34,6 +34,7 @@ from monitor.isolation.environment import build_child_environment
 from monitor.isolation.sandbox import Walls
 from monitor.isolation.worker import AnswerKind
 from monitor.metrics import WORK_SECONDS
+from monitor.tracing import trace
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -130,7 +131,7 @@ class WorkerPool:
             sizes = {"size": f"{len(task) / 2**20:.3g}", "limit": f"{limits.max_input_bytes / 2**20:.3g}"}
             raise IsolatedWorkFailed(Message("isolation.too_large", sizes))
         async with self._reserve_worker():
-            with WORK_SECONDS.labels(function.__name__).time():
+            with trace("isolated work", function=function.__name__), WORK_SECONDS.labels(function.__name__).time():
                 kind, answer = await self._answer(task, limits)
         return await _read_answer(kind, answer)  # type: ignore[no-any-return]
 

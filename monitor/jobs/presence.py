@@ -315,7 +315,9 @@ class LeaseHolder:
         return await leases.acquire(self.name, self.holder, at=self.clock.now(), expected=lease)
 
     async def release(self) -> None:
-        await self.store.leases.release(self.name, self.holder)
+        """Give up the duty, so that the next holder need not wait; where the database is away, the lease expires."""
+        with suppress(DatabaseError):
+            await self.store.leases.release(self.name, self.holder)
 
     def _is_expired(self, lease: Lease) -> bool:
         now_s = self.monotonic()

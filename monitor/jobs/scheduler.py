@@ -19,6 +19,7 @@ from monitor.db.database import Store
 from monitor.db.tables.collection import Run, Source
 from monitor.db.tables.delivery import AlarmView, Delivery, DeliveryKind, DeliveryPlan, DeliveryStatus
 from monitor.db.tables.research import ResearchSchedule, Schedule
+from monitor.db.visibility import see_as
 from monitor.errors import DatabaseError, UsageError
 from monitor.i18n.message import Message
 from monitor.jobs.presence import HeartbeatRegistry, LeaseHolder, repeat
@@ -28,6 +29,8 @@ from monitor.services.audit import Actor
 from monitor.services.research.editions import build_edition
 from monitor.services.schedules import NextFireTime, build_next_fire_time, get_timezone
 from monitor.services.sources.service import find_rest_end
+from monitor.services.subscriptions import list_subscribed_targets
+from monitor.services.teams import find_target_team, get_team_eyes
 from monitor.vocabulary import Role, RunStatus
 
 _MAX_FIRE_TIMES = 5_000
@@ -175,13 +178,15 @@ class DeliveryPlanner:
         self._settings = settings
         self._clock = clock
         self._entries: dict[str, _Scheduled[TargetSettings, DeliveryPlan]] = {}
+        self._subscribers: dict[str, str] = {}
 
     async def refresh(self) -> None:
-        """Take note of targets that are new, changed or gone; a new or changed schedule begins now."""
+        """Take note of what is new, changed or gone; a new or changed schedule begins now."""
         stored, now = await self._store.deliveries.load_plans(), self._clock.now()
         begun: list[DeliveryPlan] = []
         entries: dict[str, _Scheduled[TargetSettings, DeliveryPlan]] = {}
-        for target in self._settings.deliver.targets:
+        subscribed = await list_subscribed_targets(self._settings, self._store)
+        for target in [*self._settings.deliver.targets, *(target for target, _ in subscribed)]:
             if target.schedule is None:
                 continue
             cron, timezone = target.schedule, self._get_timezone(target)
@@ -199,6 +204,7 @@ class DeliveryPlanner:
         if gone := stored.keys() - entries.keys():
             await self._store.deliveries.delete_plans(gone)
         self._entries = entries
+        self._subscribers = {target.name: person for target, person in subscribed}
 
     async def plan_due(self) -> None:
         """Deal with every planned time that has come; one briefing covers several."""
@@ -207,10 +213,14 @@ class DeliveryPlanner:
 
     async def _plan(self, target: TargetSettings, planned_at: dt.datetime, now: dt.datetime) -> None:
         name = format_planned_time(planned_at)
-        delivery = create_delivery(target, DeliveryKind.PLANNED, name=name, planned_at=planned_at, now=now)
+        team_id = await find_target_team(target, self._store)
+        delivery = create_delivery(
+            target, DeliveryKind.PLANNED, name=name, planned_at=planned_at, now=now, team_id=team_id
+        )
         delivery.status, delivery.next_try_at = DeliveryStatus.WAITING, None
         delivery.day = planned_at.astimezone(ZoneInfo(self._get_timezone(target))).date()
         delivery.deadline_at = now + dt.timedelta(minutes=target.deadline_minutes)
+        delivery.person = self._subscribers.get(target.name)
         if await self._store.deliveries.advance_plan(target.name, until=planned_at, delivery=delivery):
             _log.info("The delivery %s is planned.", delivery.id)
 
@@ -403,6 +413,7 @@ def _build_run(source: Source, planned_at: dt.datetime) -> Run:
         id=f"s{source.id}-{planned_at.astimezone(dt.UTC):%Y%m%dT%H%M%SZ}",
         source_id=source.id,
         source=source.name,
+        team_id=source.team_id,
         planned_at=planned_at,
     )
 
@@ -433,19 +444,27 @@ class AlarmNotifier:
                 message=alarm.message,
                 run=alarm.run_id,
             )
-        targets = [target for target in self.settings.deliver.targets if target.alarms]
+        now, ids = self.clock.now(), [alarm.id for alarm in alarms]
+        targets = [
+            (target, team_id)
+            for target in self.settings.deliver.targets
+            if target.alarms and await self._sees_any(team_id := await find_target_team(target, self.store), ids)
+        ]
         if not targets:
             return
-        now, ids = self.clock.now(), [alarm.id for alarm in alarms]
         minute = now.replace(second=0, microsecond=0)
         if not await self.store.alarms.attach_to_deliveries(ids, _build_deliveries(targets, minute), now=now):
             # The message of this minute has left: these go by themselves.
             await self.store.alarms.attach_to_deliveries(ids, _build_deliveries(targets, now), now=now)
 
+    async def _sees_any(self, team_id: int | None, alarm_ids: Sequence[int]) -> bool:
+        with see_as(get_team_eyes(team_id)):
+            return any([await self.store.alarms.get_view(alarm_id) is not None for alarm_id in alarm_ids])
 
-def _build_deliveries(targets: Sequence[TargetSettings], at: dt.datetime) -> list[Delivery]:
+
+def _build_deliveries(targets: Sequence[tuple[TargetSettings, int | None]], at: dt.datetime) -> list[Delivery]:
     name = f"alarms-{format_planned_time(at)}"
     return [
-        create_delivery(target, DeliveryKind.ALARM, name=name, planned_at=at, now=at + _BATCH_DELAY)
-        for target in targets
+        create_delivery(target, DeliveryKind.ALARM, name=name, planned_at=at, now=at + _BATCH_DELAY, team_id=team_id)
+        for target, team_id in targets
     ]

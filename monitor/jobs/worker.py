@@ -30,6 +30,7 @@ from monitor.jobs.queue import (
     DurableQueue,
     DurableSteps,
 )
+from monitor.services.archive_export import ArchiveExporter
 from monitor.services.dispatch import DeliveryDispatcher
 from monitor.services.evaluation import EvaluationService
 from monitor.services.events import RunEventLog
@@ -187,9 +188,13 @@ async def _find_broken(
 EXECUTOR_TIMEOUT_S = 30.0
 """An executor whose heartbeat stood still for this long is dead; its work goes back into the queue."""
 
+EXPORT_LEASE = "exports"
+"""The duty to write exports; whoever runs one by hand takes it for so long."""
+
 _ENQUEUE_INTERVAL_S = 1.0
 _EVALUATION_INTERVAL_S = 3.0
 _WEBHOOK_INTERVAL_S = 1.0
+_EXPORT_INTERVAL_S = 5.0
 _ENQUEUE_BATCH_SIZE = 20
 _REAP_INTERVAL_S = 5.0
 _REPAIR_INTERVAL_S = 60.0
@@ -210,6 +215,7 @@ class Worker:
     research: ResearchService
     evaluations: EvaluationService
     webhooks: WebhookDispatcher
+    exports: ArchiveExporter
     presence: HeartbeatRegistry
 
     def __post_init__(self) -> None:
@@ -236,6 +242,7 @@ class Worker:
                 evaluations=evaluations,
             )
             lease = LeaseHolder("webhooks", holder=executor, store=self.store, clock=self.clock)
+            export_lease = LeaseHolder(EXPORT_LEASE, holder=executor, store=self.store, clock=self.clock)
             try:
                 async with repeat(
                     (_ENQUEUE_INTERVAL_S, partial(self._enqueue_runs, queue)),
@@ -244,6 +251,7 @@ class Worker:
                     (_EVALUATION_INTERVAL_S, evaluations.enqueue_waiting),
                     (_REAP_INTERVAL_S, reaper.reap),
                     (_WEBHOOK_INTERVAL_S, partial(self._send_webhooks, lease)),
+                    (_EXPORT_INTERVAL_S, partial(self._write_exports, export_lease)),
                 ):
                     yield executor
             finally:
@@ -262,6 +270,14 @@ class Worker:
         """Send the events that are due; one worker at a time, so that those of a subject keep their order."""
         if await self.webhooks.has_work() and await lease.acquire():
             await self.webhooks.start_due()
+
+    async def _write_exports(self, lease: LeaseHolder) -> None:
+        """Write the exports that are due; one process at a time, so that each version is written once."""
+        if await self.exports.has_due() and await lease.acquire():
+            try:
+                await self.exports.run_due(lease.acquire)
+            finally:
+                await lease.release()  # so that whoever exports by hand need not wait until it expires
 
     @contextmanager
     def _track_workflow(self) -> Iterator[None]:

@@ -14,6 +14,7 @@ from monitor.i18n.message import Message
 from monitor.llm.chat import ChatMessage, Completion, CompletionRequest, CutReason
 from monitor.llm.context import estimate_tokens
 from monitor.metrics import MODEL_CALL_SECONDS
+from monitor.tracing import trace
 from monitor.vocabulary import Phase
 
 CIRCUIT_FAILURE_THRESHOLD = 5
@@ -152,7 +153,15 @@ class RunModel:
             self._tokens_in_flight += call.prompt_tokens
             self._cost_in_flight += cost
             try:
-                return await self._send(call)
+                with trace("chat", phase=request.phase, **{"gen_ai.request.model": model}) as note:
+                    completion = await self._send(call)
+                    note(
+                        {
+                            "gen_ai.usage.input_tokens": completion.prompt_tokens,
+                            "gen_ai.usage.output_tokens": completion.completion_tokens,
+                        }
+                    )
+                    return completion
             finally:
                 self._tokens_in_flight -= call.prompt_tokens
                 self._cost_in_flight -= cost

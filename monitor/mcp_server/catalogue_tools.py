@@ -1,9 +1,9 @@
 """The tools of the catalogue: search public bodies, and watch them with the sections that work."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from mcp.server.mcpserver import MCPServer
-from mcp_types import CallToolResult, ToolAnnotations
+from mcp.server.mcpserver import Context
+from mcp_types import CallToolResult
 from pydantic import BaseModel, Field
 
 from monitor.bootstrap import App
@@ -11,7 +11,7 @@ from monitor.catalogue.bodies import BodySectionKind
 from monitor.exports.document import normalize_line
 from monitor.i18n.catalogue import render
 from monitor.mcp_server.answers import UNTRUSTED_NOTICE, Line, build_tool_result, raise_tool_errors
-from monitor.services.audit import ASSISTANT
+from monitor.mcp_server.toolset import EXAMINE_SITE, READ, START, Seconds, TeamName, Toolset, get_actor
 from monitor.services.sources.catalogue import MAX_ADDED_BODIES, AdditionReport, BodyAddition, BodySchema
 from monitor.services.sources.trials import TrialState
 from monitor.vocabulary import BodyState
@@ -65,16 +65,13 @@ class AdditionOutput(BaseModel):
     bodies: list[BodyAdditionOutput]
 
 
-Seconds = Annotated[int, Field(ge=0, le=600, description="Answer after so many seconds at the latest")]
-
-
-def add_catalogue_tools(server: MCPServer, app: App) -> None:
-    @server.tool(annotations=ToolAnnotations(read_only_hint=True, open_world_hint=False))
+def add_catalogue_tools(tools: Toolset, app: App) -> None:
+    @tools.add(READ)
     async def search_catalogue(
         query: Annotated[str, Field(max_length=200, description="A name, abbreviation or host, Chinese or English")],
         country: Annotated[str, Field(max_length=100, description="As CN, or a name")] = "",
         topic: Annotated[str, Field(max_length=100, description="As energy, or a label")] = "",
-        limit: Annotated[int, Field(ge=1, le=50)] = 10,
+        limit: Annotated[int, Field(ge=1, le=50, description="So many at most")] = 10,
     ) -> Annotated[CallToolResult, BodyListOutput]:
         """Search the catalogue of public bodies that can be watched. Their addresses have not been opened yet."""
         with raise_tool_errors():
@@ -87,22 +84,27 @@ def add_catalogue_tools(server: MCPServer, app: App) -> None:
             ]
             return build_tool_result(output, lines)
 
-    @server.tool(annotations=ToolAnnotations(read_only_hint=False, destructive_hint=False))
+    @tools.add(START)
     async def add_from_catalogue(
         ids: Annotated[list[str], Field(min_length=1, max_length=MAX_ADDED_BODIES, description="As cn-nea")],
+        context: Context[Any, Any],
         schedule: Annotated[
             str, Field(max_length=200, description="As weekdays 07:00, 0 7 * * 1-5, or off; empty: daily at 06:30")
         ] = "",
+        team: TeamName = "",
         wait_s: Seconds = 60,
     ) -> Annotated[CallToolResult, AdditionOutput]:
         """Watch bodies of the catalogue: their sections are loaded, and those that work are read from then on."""
         with raise_tool_errors():
-            begun = app.catalogue.start_adding(ids, by=ASSISTANT, schedule=schedule or None)
+            actor = get_actor(context)
+            team_id = await app.teams.resolve(team, actor)
+            begun = app.catalogue.start_adding(ids, by=actor, schedule=schedule or None, team_id=team_id)
             return _answer_addition(await app.catalogue.wait(begun.id, wait_s))
 
-    @server.tool(annotations=ToolAnnotations(read_only_hint=True, open_world_hint=False))
+    @tools.add(EXAMINE_SITE)
     async def addition_status(
-        addition_id: Annotated[str, Field(max_length=40)], wait_s: Seconds = 0
+        addition_id: Annotated[str, Field(max_length=40, description="As add_from_catalogue tells it")],
+        wait_s: Seconds = 0,
     ) -> Annotated[CallToolResult, AdditionOutput]:
         """Tell how far add_from_catalogue is, and which sections are not read and why."""
         with raise_tool_errors():

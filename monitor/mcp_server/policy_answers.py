@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field
 
 from monitor.exports.document import normalize_line
 from monitor.i18n.catalogue import render
-from monitor.mcp_server.answers import UNTRUSTED_NOTICE, ItemOutput, Line, build_item_output
+from monitor.mcp_server.answers import UNTRUSTED_NOTICE, ItemOutput, Line, NextCursor, build_item_output, render_cursor
 from monitor.services.policies import PolicyFile
 from monitor.services.topic_form import TopicSchema
 from monitor.services.topics import TopicItemPage
@@ -64,6 +64,7 @@ class PolicyListOutput(BaseModel):
     policies: list[PolicyOutput]
     members: list[PolicyMemberOutput] = Field(default_factory=list)
     deadlines: list[PolicyDeadlineOutput] = Field(default_factory=list)
+    next_cursor: NextCursor = None
 
 
 class TopicOutput(BaseModel):
@@ -82,6 +83,7 @@ class TopicOutput(BaseModel):
 
 class TopicListOutput(BaseModel):
     topics: list[TopicOutput]
+    next_cursor: NextCursor = None
 
 
 class DeadlineOutput(BaseModel):
@@ -102,6 +104,7 @@ class DeadlineOutput(BaseModel):
 
 class DeadlineListOutput(BaseModel):
     deadlines: list[DeadlineOutput]
+    next_cursor: NextCursor = None
 
 
 def build_topic_output(topic: TopicSchema, page: TopicItemPage | None = None) -> TopicOutput:
@@ -131,6 +134,7 @@ def render_topics(found: TopicListOutput) -> Iterable[str]:
             yield from _render_topic_item(entry)
     if any(topic.items for topic in found.topics):
         yield UNTRUSTED_NOTICE
+    yield from render_cursor(found.next_cursor)
 
 
 def _render_topic_item(entry: TopicItemOutput) -> Iterator[str]:
@@ -153,6 +157,7 @@ def render_deadlines(found: DeadlineListOutput) -> Iterable[str]:
         yield f"> {deadline.source}: {deadline.title}{subject}"
         if deadline.passage:
             yield f"> {deadline.passage}"
+    yield from render_cursor(found.next_cursor)
 
 
 def build_policy_output(file: PolicyFile) -> PolicyListOutput:
@@ -184,3 +189,4 @@ def render_policies(found: PolicyListOutput) -> Iterable[str]:
     for deadline in found.deadlines:
         yield f"{deadline.day} {deadline.kind}, item {deadline.item}"
         yield f"> {deadline.subject} {deadline.passage}".rstrip()
+    yield from render_cursor(found.next_cursor)

@@ -2,16 +2,16 @@
 
 import datetime as dt
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
-from mcp.server.mcpserver import MCPServer
-from mcp_types import CallToolResult, ToolAnnotations
+from mcp.server.mcpserver import Context
+from mcp_types import CallToolResult
 from pydantic import BaseModel, Field
 
 from monitor.bootstrap import App
 from monitor.mcp_server.answers import UNTRUSTED_NOTICE, Line, build_tool_result, raise_tool_errors
+from monitor.mcp_server.toolset import EXAMINE_SITE, START, Toolset, get_actor
 from monitor.page import Candidate
-from monitor.services.audit import ASSISTANT
 from monitor.services.sources.teaching import MAX_EXAMPLES, SectionLook, TaughtList
 
 _MAX_ROWS = 30
@@ -61,18 +61,18 @@ class TaughtListOutput(BaseModel):
     next_page: str | None
 
 
-def add_teaching_tools(server: MCPServer, app: App) -> None:
-    @server.tool(annotations=ToolAnnotations(read_only_hint=True, open_world_hint=True))
+def add_teaching_tools(tools: Toolset, app: App) -> None:
+    @tools.add(EXAMINE_SITE)
     async def look_at_section(
-        name: SourceName, section_url: SectionUrl
+        name: SourceName, section_url: SectionUrl, context: Context[Any, Any]
     ) -> Annotated[CallToolResult, SectionPageOutput]:
         """Load a section's page now: its likely lists, the one that is read, and all its links."""
         with raise_tool_errors():
             source = await app.sources.get(name)
-            look = _build_page_output(await app.teaching.look(source.id or 0, section_url, by=ASSISTANT))
+            look = _build_page_output(await app.teaching.look(source.id or 0, section_url, by=get_actor(context)))
             return build_tool_result(look, _render_page_output(look))
 
-    @server.tool(annotations=ToolAnnotations(read_only_hint=False, destructive_hint=False))
+    @tools.add(START)
     async def teach_section(
         name: SourceName,
         section_url: SectionUrl,
@@ -80,12 +80,13 @@ def add_teaching_tools(server: MCPServer, app: App) -> None:
             list[str],
             Field(min_length=1, max_length=MAX_EXAMPLES, description="Urls of one or two entries of the list"),
         ],
+        context: Context[Any, Any],
         save: Annotated[bool, Field(description="Keep it; else only tell what would be read")] = False,
     ) -> Annotated[CallToolResult, TaughtListOutput]:
         """Show which list of a page is the section's, by one or two of its entries, and see what is read then."""
         with raise_tool_errors():
             source = await app.sources.get(name)
-            taught = await app.teaching.teach(source.id or 0, section_url, examples, by=ASSISTANT, save=save)
+            taught = await app.teaching.teach(source.id or 0, section_url, examples, by=get_actor(context), save=save)
             shown = _build_taught_output(taught)
             return build_tool_result(shown, _render_taught_output(shown))
 

@@ -157,6 +157,9 @@ def build_message(notification: Notification, target: TargetSettings) -> EmailMe
     message["Message-ID"] = notification.message_id
     message["Auto-Submitted"] = "auto-generated"
     message["X-Monitor-Delivery"] = flatten_text(notification.id)
+    if notification.unsubscribe_url is not None:  # RFC 8058: mail programs offer it as a button
+        message["List-Unsubscribe"] = f"<{notification.unsubscribe_url}>"
+        message["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
     message.set_content(_replace_surrogates(notification.text), cte="base64")
     message.add_alternative(_replace_surrogates(notification.html), subtype="html", cte="base64")
     for attachment in notification.attachments:

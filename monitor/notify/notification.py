@@ -98,7 +98,7 @@ class Notification:
     """What is sent: mail carries the texts, a webhook the payload, a chat the digest.
 
     `id`, `key` and `message_id` are those of the delivery, the same at every try. `test_to` is the one mail address
-    that gets it as a test, in place of the target's.
+    that gets it as a test, in place of the target's. `unsubscribe_url` is where its receiver ends what it is part of.
     """
 
     id: str
@@ -114,6 +114,7 @@ class Notification:
     payload: Mapping[str, Any]
     attachments: Sequence[NotificationAttachment] = ()
     test_to: str | None = None
+    unsubscribe_url: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,6 +19,7 @@ from monitor.errors import WorkFailed
 from monitor.extract.attachments import detect_extension
 from monitor.fetch.guard import Guard
 from monitor.fetch.log_in import LogIn
+from monitor.fetch.politeness import HostBudget
 from monitor.fetch.result import FetchError, FetchResult, Recorder, Transport
 from monitor.fetch.session import LogInSession
 from monitor.fetch.transport import SiteTransport
@@ -96,11 +97,12 @@ class Loader:
         workers: WorkerPool,
         cache_folder: Path | None = None,
         own_hosts: Collection[str] = (),
+        budget: HostBudget | None = None,
     ) -> Self:
         """Return a loader that fetches from the sites; `own_hosts` are private addresses that this process serves."""
         guard = Guard.from_settings(network, own_hosts=own_hosts)
         sites = SiteTransport.from_settings(
-            pages=pages, network=network, clock=clock, guard=guard, cache_folder=cache_folder
+            pages=pages, network=network, clock=clock, guard=guard, cache_folder=cache_folder, budget=budget
         )
         parsed = None if cache_folder is None else ParsedPages(cache_folder)
         return cls(pages=pages, clock=clock, guard=guard, transport=sites, workers=workers, parsed=parsed, sites=sites)
@@ -256,6 +258,7 @@ class LoaderPool:
     clock: Clock
     workers: WorkerPool
     cache_folder: Path | None
+    budget: HostBudget | None = None
 
     def __post_init__(self) -> None:
         self._own_hosts: set[str] = set()
@@ -273,6 +276,7 @@ class LoaderPool:
                 workers=self.workers,
                 cache_folder=self.cache_folder,
                 own_hosts=self._own_hosts,
+                budget=self.budget,
             )
             self._shared.append((first, WeakSet()))
             self._current_settings = (pages, network)

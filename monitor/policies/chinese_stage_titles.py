@@ -324,7 +324,9 @@ _EXPLAINS_DRAFT = (
         match_any(r"(?:送审稿|草案)(?!.{0,4}征求意见).{0,6}(?:起草|编制|修订|制定)?的?说明"),
         in_quoted=True,
     ),
-    TitleSign(PolicyStage.CONSULTATION, match_any(r"征求意见稿.{0,8}(?:起草|编制|修订|制定)的?说明"), in_quoted=True),
+    TitleSign(
+        PolicyStage.CONSULTATION, match_any(r"征求意见稿.{0,8}(?:(?:起草|编制|修订|制定)的?|及其?)说明"), in_quoted=True
+    ),
     TitleSign(PolicyStage.REPEAL, match_any(r"(?:撤回|终止|停止).{0,60}(?:征求意见稿|草案)"), in_quoted=True),
 )
 CHINESE_SIGNS = (

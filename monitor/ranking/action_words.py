@@ -1,6 +1,6 @@
 """Words of titles that say what is done by a verb, or by a subject alone: bound, asked, taxed, counted."""
 
-from monitor.ranking.acts import DRAFT, Act, define_rule
+from monitor.ranking.acts import DRAFT, Act, ActRule
 
 _GOODS = (
     r"(?:products?|foods?|cosmetics?|toys|imports?|exports?|sales?|use|vehicles?|plastics?|chemicals?|substances?"
@@ -12,7 +12,7 @@ _FORMS_EN = (
 )
 
 _OF_ACTION = (
-    define_rule(
+    ActRule(
         Act.CONSULTATION,
         r"(?:邀请|欢迎|诚邀|呼吁|请).{0,30}(?:提交|发表|提出|反馈).{0,8}(?:意见|建议|书面)",
         r"notices? of (?:inquiry|enquiry|proposed)|(?:feedback|comments?|submissions?|responses?|views|replies"
@@ -25,7 +25,7 @@ _OF_ACTION = (
         unless=r"agenda|speech|information collection|merger|final rule|extend|re-?open|response to|acquisition"
         r"|proposed (?:settlement|decree)",
     ),
-    define_rule(
+    ActRule(
         Act.APPROVAL,
         "",
         r"(?:merger|acquisition|takeover|joint venture|buy-?out|deal)\b.{0,60}(?:cleared|approved"
@@ -34,7 +34,7 @@ _OF_ACTION = (
         r"|acquisition|takeover|deal)\b|type approvals?\b",
         unless=r"guid|rules|regime|notification threshold",
     ),
-    define_rule(
+    ActRule(
         Act.RULE,
         r"(?:禁止|不得).{2,20}(?:的规定|的决定)$",
         rf"(?:issues|publishes|releases|makes|sets|confirms|announces|unveils|gazettes|approves|adopts|enacts"
@@ -56,13 +56,13 @@ _OF_ACTION = (
         + r"|for (?:life|\d|\w+ years)|former|adviser|director|guidance|speech|statement|blog|survey|report"
         r"|\b(?:Ltd|Limited|Inc|LLC|plc)\b|drug|vaccine|treatment",
     ),
-    define_rule(
+    ActRule(
         Act.SUPERVISION,
         r"(?:部门|总局|委|会|央行|人民银行|局).{0,8}(?:要求|责成|敦促|明确).{2,30}(?:机构|企业|平台|银行|公司"
         r"|单位|行业|经营者)",
         unless=DRAFT + r"|处罚|通知|公告",
     ),
-    define_rule(
+    ActRule(
         Act.TERMS,
         r"(?:试行|实施|实行|延长|恢复|给予|单方面|扩大).{0,12}免签|免签(?:政策|安排|国家)|(?:核定|制定|公布|明确"
         r"|重新核定|确定).{0,40}(?:价格|电价|气价|水价|运价"
@@ -75,11 +75,11 @@ _OF_ACTION = (
 )
 
 _OF_SUBJECTS = (
-    define_rule(Act.BINDING_STANDARD, r"强制性国标", unless=DRAFT + r"|解读|计划"),
-    define_rule(
+    ActRule(Act.BINDING_STANDARD, r"强制性国标", unless=DRAFT + r"|解读|计划"),
+    ActRule(
         Act.SUPERVISION, r"标准(?:合同|必要专利|条款).{2,40}(?:公告|通知|指引|通告)$", unless=DRAFT + r"|解读|问答"
     ),
-    define_rule(
+    ActRule(
         Act.EXECUTION,
         r"^(?!.{0,30}(?:批次|起|家|款)).{4,16}通报.{2,40}情况$",
         r"(?:inspection|enforcement|compliance|surveillance|audit|border) (?:campaign|sweep|programme|program"
@@ -87,14 +87,14 @@ _OF_SUBJECTS = (
         r"|drive)",
         unless=r"guid|report|results|findings",
     ),
-    define_rule(
+    ActRule(
         Act.APPLICATION,
         "",
         r"(?:tenders?|auctions?) (?:for|of|round for) .{0,40}(?:[MG]W\b|capacity|spectrum|wind|solar|storage"
         r"|hydrogen|licen\w+)",
         unless=r"results?|winners?|awarded|consult|draft",
     ),
-    define_rule(
+    ActRule(
         Act.DATA,
         r"价格.{0,6}(?:波动|上涨|下跌|走势|平稳|走低|走高)|(?:储备|交易|融资|发行|贷款|存款|市场)规模$|存栏|销货"
         r"|销售额|数字$|(?:猪肉|粮食|煤炭|农产品|蔬菜|钢材"
@@ -102,7 +102,7 @@ _OF_SUBJECTS = (
         r"[A-Z]\.\d+$|(?:register|market|trading|auction) summary",
         unless=r"通知|公告|意见|办法",
     ),
-    define_rule(
+    ActRule(
         Act.RULE,
         r"(?:发布|出台|实施|公布|印发|推出).{2,30}新规$|新规.{0,4}(?:落地|出台|施行|实施|发布|生效)",
         rf"\b{_FORMS_EN}\b.{{0,20}}\b(?:starts?|begins?|kicks? in|takes? effect|(?:comes?|enters?) into"
@@ -112,7 +112,7 @@ _OF_SUBJECTS = (
         rf"|\((?:binding|final|mandatory)\)",
         unless=DRAFT + r"|guid|speech|report|agenda|objectives|strateg",
     ),
-    define_rule(
+    ActRule(
         Act.TERMS,
         r"(?:起退点|起征点|限额|额度|门槛|比例|税率|费率|利率|票价|电价|工资标准).{0,10}(?:提高|降低|下调|上调"
         r"|调整|放宽|收紧|翻倍|取消)|《[^》]{2,60}(?:目录"
@@ -127,31 +127,31 @@ _OF_SUBJECTS = (
 )
 
 _OF_SHORT_TITLES = (
-    define_rule(
+    ActRule(
         Act.TERMS,
         r"(?:调整|修订|更新|扩大|扩围).{0,30}(?:商品|产品|进口|出口|准入|负面|管制|药品|免税)\w{0,8}(?:清单|目录)$"
         r"|(?:征收|收费|缴费|补贴|补助|计费|缴纳)标准.{0,10}(?:通知|公告)",
         r"(?:suspends?|halts?|resumes?|lifts?|eases?|restricts?|curbs?) .{0,40}\b(?:exports?|imports?)\b",
         unless=DRAFT + r"|解读|问答|公司|speech|report",
     ),
-    define_rule(
+    ActRule(
         Act.RULE,
         r"新规[：:]|印发.{0,40}(?:经办|结算|管理|服务|业务|办理|登记|审批)\w{0,6}规程》?(?:[（(].{1,12}[）)])?的通知$",
         unless=DRAFT + r"|解读|问答|技术规程|一图|解答",
     ),
-    define_rule(
+    ActRule(
         Act.POLICY,
         r"若干(?:政策|举措|措施|条)|(?:\d|[一二三四五六七八九十])条(?:政策|措施"
         r"|举措)?$",
         unless=DRAFT + r"|解读|问答|图",
     ),
-    define_rule(
+    ActRule(
         Act.SUPERVISION,
         r"[：:].{0,4}(?:严禁|禁止|不得|叫停|严控)",
         r"(?:industry|supervisory|joint|open) letter\b|required actions",
         unless=DRAFT + r"|解读|宣传|提示",
     ),
-    define_rule(
+    ActRule(
         Act.DATA,
         r"(?:核发|完成|发放|发电|新增|产量|用电|投放|办结).{0,12}\d(?:亿|万)(?:个|吨|千瓦时|千瓦|元|美元|人次|人"
         r"|家|户|件|辆)?$",

@@ -4,7 +4,7 @@ A licence for one company, a response to another body's consultation, an auction
 that failed a test: each holds a noun (licence, consultation, auction, notice, 规定) that elsewhere means a rule.
 """
 
-from monitor.ranking.acts import DRAFT, OF_A_FORM, Act, define_rule
+from monitor.ranking.acts import DRAFT, OF_A_FORM, Act, ActRule
 
 _LICENCE = r"(?:licen[cs]es?|authori[sz]ations?|permits?|concessions?|charters?|derogations?|waivers?|registrations?)"
 _DEBT = (
@@ -14,12 +14,12 @@ _DEBT = (
 _BODIES_EN = r"(?:commission|authority|agency|ministry|department|council|bureau|regulator|board|committee)"
 
 _OF_PLAIN_WORDS = (
-    define_rule(
+    ActRule(
         Act.CORRECTION,
         r"^(?:更正|勘误|补正(?!预算))",
         r"(?:(?<=^)|(?<=: ))(?:errat(?:um|a)|corrigend(?:um|a)|corrections?)\b(?!al)",
     ),
-    define_rule(
+    ActRule(
         Act.LAW,
         r"(?:表决|审议|三读|三讀|高票)通过.{0,40}(?:法|条例|修正案|法典)(?:》|$|[（(]|的决定|修订)",
         r"(?:passes|passed|enacts|enacted|adopts|adopted|approves|signs|signed) (?:into law )?(?:the |a "
@@ -28,7 +28,7 @@ _OF_PLAIN_WORDS = (
         unless=r"草案.{0,12}(?:征求|咨询|一审|二审|初审)"
         r"|draft|reading|committee|speech|rules|law enforcement|law firm|order",
     ),
-    define_rule(
+    ActRule(
         Act.EXTENSION,
         "",
         r"(?:deadline|closing date|comment period|consultation period|time) .{0,80}(?:pushed back|put back"
@@ -36,13 +36,13 @@ _OF_PLAIN_WORDS = (
         r"|extended|lengthened)",
         unless=r"final rule|draft|compliance|effective date|implementation",
     ),
-    define_rule(
+    ActRule(
         Act.CONSULTATION,
         "",
         r"(?-i:ANPRM?|NPRM|NOPR|FNPRM|NPA(?= ?\d|:)|NOI(?= |:)|RFI(?=:| on)|RFC(?=:| on))",
         unless=r"extension|re-?open|information collection|withdraw",
     ),
-    define_rule(
+    ActRule(
         Act.INTERPRETATION,
         r"(?:政策|新规|法规)(?:直通车|速递|速读|导读|百科|小贴士|一点通|快问快答|课堂)|专家(?:文章|署名|观点|视角"
         r"|笔谈)|(?:[一二两三四五六]|\d)张?图(?:看|读|了解|速览|解"
@@ -55,7 +55,7 @@ _OF_PLAIN_WORDS = (
 )
 
 _OF_DAILY_BUSINESS = (
-    define_rule(
+    ActRule(
         Act.PROCUREMENT,
         r"询价(?:函|单|书)|(?:采购|招标|投标)邀请|比价函",
         r"(?:supplier|contractor|vendor)s? (?:selected|chosen|appointed)|(?:selects|chooses) (?:supplier"
@@ -70,7 +70,7 @@ _OF_DAILY_BUSINESS = (
         r"|computers?|furniture|office|manpower)",
         unless=r"办法|tender offer|bond|bill|gilt|securit|spectrum|capacity|lease area",
     ),
-    define_rule(
+    ActRule(
         Act.BULLETIN,
         r"升国旗|升旗|食堂|停车|车位|班车|作息时间|启用.{0,10}(?:印章|邮箱|域名)|(?:联系|咨询|举报"
         r"|热线)电话.{0,6}(?:变更|调整|公布)",
@@ -81,7 +81,7 @@ _OF_DAILY_BUSINESS = (
         r"|subscriber) updates?\b|update [-–—:] ?\w+ \d",
         unless=OF_A_FORM + r"|tax on|levy|standard|charging|space|食品|安全|整治|检查|停车(?:收费|新规|管理)",
     ),
-    define_rule(
+    ActRule(
         Act.PERSONNEL,
         r"领导(?:分工|班子|简介)|(?:新任|候任|下任).{0,12}(?:总裁|局长|行长|主席|主任|署长|司长|专员|人选)|接任"
         r"|出任|获委|离任|卸任|履职公示|任职前?公示|任前公示|(?:挂职|借调|轮岗|晋升|评审专家"
@@ -98,7 +98,7 @@ _OF_DAILY_BUSINESS = (
         r"|(?:names|named|taps|picks|selects|elects|announces?) .{0,30}(?:deputy|under|assistant|general|chief"
         r"|senior) (?:\w+ )?(?:secretary|counsel|director|executive|commissioner|economist|scientist|staff)\b",
     ),
-    define_rule(
+    ActRule(
         Act.CAMPAIGN,
         r"(?:日记|手记|札记|随笔|纪事)|开讲|课堂|走进(?!.{0,20}办法)|(?:宣传|教育).{0,10}(?:活动|走进|进|启动"
         r"|开启|举行)|健步走|运动会|慰问演出",
@@ -112,7 +112,7 @@ _OF_DAILY_BUSINESS = (
         r"|you|children)",
         unless=OF_A_FORM + r"|意见|方案|通知|公告|标准|rules?\b|requirement",
     ),
-    define_rule(
+    ActRule(
         Act.VISIT,
         r"(?:领导|局长|市长|省长|书记|主任|部长|行长|主席|厅长|负责同志).{0,16}(?:检查|督查|调研|看望|巡查|暗访|走访)",
         r"(?:minister|secretary|governor|commissioner|president)\b.{0,12} (?:opens|inaugurates|breaks ground"
@@ -120,7 +120,7 @@ _OF_DAILY_BUSINESS = (
         r"|high commissioner)\b",
         unless=r"办法|规定|通知|公告|意见",
     ),
-    define_rule(
+    ActRule(
         Act.MEETING,
         r"启幕|闭门会|圆桌|对话会|恳谈会|推进会|现场会|务虚会|发布会文字实录|同题共答",
         rf"(?:{_BODIES_EN}|panel|group|forum)\w* to (?:meet|convene|gather|host|hold)\b|(?:ministers|leaders"
@@ -133,7 +133,7 @@ _OF_DAILY_BUSINESS = (
         unless=OF_A_FORM + r"|意见|办法|通知|公告|consult"
         r"|(?:agree|vote|move)s? (?:to|on) (?:end|ban|phase|cut|raise|adopt|extend|cap|a )",
     ),
-    define_rule(
+    ActRule(
         Act.FILING,
         r"(?:债|券|票据)\w{0,6}(?:付息|兑付)|(?:操作|用户|使用)手册|(?:资格|从业|执业|职业|水平|注册"
         r"|等级)\w{0,6}考试.{0,14}(?:安排|通知|公告|报名|成绩"
@@ -152,14 +152,14 @@ _OF_DAILY_BUSINESS = (
 )
 
 _OF_OTHERS = (
-    define_rule(
+    ActRule(
         Act.EXECUTION,
         "",
         r"fee rate (?:advisory|notice)|(?:user|registration|filing|certification|application|licen[cs]ing|inspection"
         r"|accreditation|service|passport|visa)\b.{0,30}\bfees?\b",
         unless=DRAFT + r"|payment polic|physician|guid|transaction|interchange|waive|abolish|scrap|direct final",
     ),
-    define_rule(
+    ActRule(
         Act.INTERPRETATION,
         r"(?:修订|制定|主要|核心)(?:要点|亮点|变化|看点|内容)$|一问一答|(?:有关|几点|情况|相关)说明$|(?:解读"
         r"|说明)材料|(?:问题|疑问|疑难|咨询|共性问题)\w{0,4}(?:解答|答复|释疑|汇编)|释义|解答[（(]",
@@ -168,7 +168,7 @@ _OF_OTHERS = (
         r"|summary of (?:the )?(?:changes|rules|regulations|requirements)",
         unless=DRAFT,
     ),
-    define_rule(
+    ActRule(
         Act.REPORT,
         "",
         r"(?:our |[\w&]+(?: [\w&]+){0,4}['’]?s? )(?:response|submission|reply"
@@ -176,7 +176,7 @@ _OF_OTHERS = (
         r" (?:consultation|proposals?|inquiry|review|call|white paper|green paper|bill)",
         unless=r"government response|(?:authority|agency|commission|bank|treasury|department) response|feedback",
     ),
-    define_rule(
+    ActRule(
         Act.MEETING,
         "",
         r"(?:react(?:s|ion|ions|ing)? to|responds? to|comments? on the|welcomes? the|statement responding)",
@@ -185,12 +185,12 @@ _OF_OTHERS = (
 )
 
 _OF_ONE_FIRM = (
-    define_rule(
+    ActRule(
         Act.PENALTY,
         r"采取.{0,6}(?:纪律|执法|法律)行动|(?:根据|依据|违反)《[^》]{2,40}》.{0,24}(?:处罚|谴责|罚款|惩处|定罪|检控)",
         unless=r"意见稿|指引|裁量",
     ),
-    define_rule(
+    ActRule(
         Act.RECALL,
         r"(?:\d|[一二三四五六七八九十多])(?:批次|款|种|组|件).{0,20}(?:不符合(?:规定|标准|要求)|不合格|抽检|检出)"
         r"|(?:不符合规定|不合格)的?(?:通告|公告|名单)",
@@ -198,12 +198,12 @@ _OF_ONE_FIRM = (
         r"|drug) alerts?\b|outbreak\b|undeclared|detention without",
         unless=r"办法|管理规定|final rule|propos|guid|工作的通知|compensat",
     ),
-    define_rule(
+    ActRule(
         Act.PRODUCT_RULE,
         r"(?:暂停|停止|恢复|限制).{0,8}(?:进口|销售|使用|经营).{2,40}(?:公司|企业|厂|工厂)\w{0,4}(?:产品|注册|资格)?",
         unless=r"意见|办法",
     ),
-    define_rule(
+    ActRule(
         Act.PENALTY,
         r"(?:监管|关注|问询|警示|监管工作|监管意见)函$|纪律(?:行动|制裁|处分)|聆讯|禁止[\u4e00-\u9fff]{2,24}重投"
         r"|依法(?:处置|处理|惩处|约谈).{0,30}(?:账号|企业|平台|网站|机构)"
@@ -215,7 +215,7 @@ _OF_ONE_FIRM = (
         r" [A-Z])|agrees? to (?:pay|stop|refund|settle|plead)|(?:sentenc|plead|convict)\w+",
         unless=OF_A_FORM + r"|意见稿|propos|framework|policy|regime",
     ),
-    define_rule(
+    ActRule(
         Act.APPROVAL,
         r"供公众查阅|(?:展览|查阅).{0,10}(?:图则|规划)|筹建.{0,30}(?:公示|公告|批复)|获准|获批",
         rf"(?:grants?|granted|granting|awards?|awarded|issues?|issued|receives?) .{{0,40}}\b{_LICENCE}\b (?:to"
@@ -229,7 +229,7 @@ _OF_ONE_FIRM = (
         unless=r"general (?:export )?licen|class licen|guid|regime|conditions|rules\b|fees?\b|propos|consult"
         r"|regulations",
     ),
-    define_rule(
+    ActRule(
         Act.APPROVAL,
         "",
         r"^(?:\w+ )?(?:petition|case|docket|appeal|complaint|suit|review petition) (?:no|number|nos)\.? ?[\dA-Z]",
@@ -238,23 +238,23 @@ _OF_ONE_FIRM = (
 )
 
 _OF_FORM = (
-    define_rule(
+    ActRule(
         Act.APPLICATION,
         r"(?:组织|开展).{0,6}(?:推荐|申报|遴选).{0,40}的(?:通知|公告)$|接受(?:申请|报名|申报)|(?:申请|报名"
         r"|申报).{0,4}(?:现正|现已|正式|即日起)?(?:接受|开放|开始|启动|受理)$",
         unless=r"意见稿|办法|行政许可",
     ),
-    define_rule(Act.EXECUTION, r"关于(?:切实|认真|全力|统筹|扎实)?做好.{2,60}工作的(?:紧急)?通知$", unless=r"意见稿"),
-    define_rule(
+    ActRule(Act.EXECUTION, r"关于(?:切实|认真|全力|统筹|扎实)?做好.{2,60}工作的(?:紧急)?通知$", unless=r"意见稿"),
+    ActRule(
         Act.FILING, "", r"annual report and (?:accounts|financial statements)|annual report of the (?:board|chair)"
     ),
-    define_rule(
+    ActRule(
         Act.LIST,
         r"(?:重点|监管|排污|用能|管控|示范)\w{0,6}(?:单位|企业)名录|(?:文库|编码表|代码表|代码库|数据库|参数表"
         r"|词库)(?:\d|[（(]|[A-Z]|的|更新|发布)",
         unless=r"办法|规定|意见|数据库建设",
     ),
-    define_rule(
+    ActRule(
         Act.DATA,
         r"(?:主要|生产|运行|经济|财务|业务|核心)\w{0,4}(?:指标|数据)(?:$|情况|[（(])|(?:收购|播种|施工|投资"
         r"|建设)进度|失业率|(?:工业企业|企业)利润|由[降升负正]转"
@@ -272,7 +272,7 @@ _OF_FORM = (
         r"|demand)\b[^;]{0,40}(?:quarter\b|month\b|week ended|year to)",
         unless=r"办法|rules?\b|regulations?\b|notice|consult|approved list|amend",
     ),
-    define_rule(
+    ActRule(
         Act.GUIDANCE,
         "",
         r"^clarifications? (?:on|of|to|regarding)\b|^(?:technical |final )?(?:advice|checklists?|templates?"
@@ -285,13 +285,13 @@ _OF_FORM = (
         r"|booklet",
         unless=DRAFT + r"|small entity",
     ),
-    define_rule(
+    ActRule(
         Act.REPEAL,
         "",
         r"(?:cancellation|revocation|withdrawal|rescission) of (?:the )?(?:proposed |notice|circular|guideline"
         r"|direction|guidance|policy|bulletin|letter|advisory|order (?:no|dated))",
     ),
-    define_rule(
+    ActRule(
         Act.SUPERVISION,
         r"监管政策手册|法定指引",
         r"(?:review|inquiry|study|probe) (?:into|of|on) .{0,60} (?:launched|announced|begins|opened|starts"
@@ -299,14 +299,14 @@ _OF_FORM = (
         r"(?:class|legislative)? ?instrument (?:no\.? ?)?20\d\d/\d+",
         unless=DRAFT,
     ),
-    define_rule(
+    ActRule(
         Act.LAW,
         "",
         r"\b(?:act|ordinance|code|statute)\b,?(?: (?:19|20)\d\d)?[:;,–— -]{0,3}.{0,20}\b(?:commenc(?:es|ement|ing)"
         r"|brought into (?:force|operation)|in operation|takes effect|comes into (?:force|operation))",
         unless=DRAFT + r"|guid|FAQ|regulations?\b|rules\b|order\b",
     ),
-    define_rule(
+    ActRule(
         Act.TERMS,
         "",
         r"(?:extension|delay|postponement|deferral) of .{0,30}(?:compliance|effective|implementation|application"
@@ -315,12 +315,12 @@ _OF_FORM = (
         r"|effective|implementation|start|application) date",
         unless=DRAFT,
     ),
-    define_rule(
+    ActRule(
         Act.EXTENSION,
         r"(?:延长|延续|顺延)(?:《.{2,80}》|.{2,60})(?:的?有效期|执行期限|实施期限|施行期限)",
         unless=DRAFT,
     ),
-    define_rule(
+    ActRule(
         Act.CONSULTATION,
         r"(?:征求|征集|听取|征询)(?:对|关于|有关)?《[^》]{2,90}》\w{0,8}(?:的?意见|$)|(?:规例"
         r"|条例)\w{0,12}(?:草拟本|建议)\w{0,6}(?:咨询)"
@@ -328,12 +328,12 @@ _OF_FORM = (
         r"^(?:[A-Z]{2,6} )?(?:CP|DP|ED|QCP|HCP|GFC|IFC|CRP) ?\d+\b|^[A-Z]\w.{4,90}: .{0,60}\bproposals?$",
         unless=r"标准|规程|限值|技术规范|导则|speech",
     ),
-    define_rule(
+    ActRule(
         Act.SUPERVISION,
         "",
         r"(?:dumping|countervailing|subsidy|safeguard).{0,90}(?:notice of initiation|initiat(?:ed|ion))",
     ),
-    define_rule(
+    ActRule(
         Act.RULE,
         r"(?:自|于).{2,16}(?:日|月|年)?起.{0,6}(?:施行|实施|执行)的?(?:公告|通知|通告|决定)$",
         r"(?:adopts?|adopted|finali[sz]es?|finali[sz]ed|remakes?|issues final|approves final) .{0,60}(?:amendments?"

@@ -1,6 +1,6 @@
 """Forms in which many bodies say what a document does: the noun that heads a title, verbs of change, single cases."""
 
-from monitor.ranking.acts import OF_A_FORM, Act, define_rule
+from monitor.ranking.acts import OF_A_FORM, Act, ActRule
 
 _OPEN = (
     r"draft|proposed|propos(?:al|es|ing)|consult|exposure|comments?\b|feedback|views|input|意见稿|征求意见|草案|咨询"
@@ -30,7 +30,7 @@ _CHANGE_EN = (
 """What a body does to that which binds or pays many."""
 
 _OF_THE_HOUSE = (
-    define_rule(
+    ActRule(
         Act.BULLETIN,
         r"(?:系统|网站|平台).{0,8}(?:维护|升级|停机)的?(?:通知|公告)|办公(?:地址|时间|电话)(?:变更|调整)|迁址",
         r"(?:system|website|scheduled|planned) maintenance|opening hours|office closed|office (?:closure|counters"
@@ -39,13 +39,13 @@ _OF_THE_HOUSE = (
         r"|gender pay gap|modern slavery statement|disclosure log|service (?:outage|interruption)|transparency data"
         r"|organi[sz]ation chart|privacy act of 1974; system",
     ),
-    define_rule(
+    ActRule(
         Act.PROCUREMENT,
         r"^(?:招标|采购|询价|竞价|比选|磋商|竞争性\w{2,4})公告|^招标",
         r"(?:^|[:;] )tenders?\b(?! offer)|expressions? of interest for (?:the )?(?:supply|provision)"
         r"|(?:supply|provision) and installation",
     ),
-    define_rule(
+    ActRule(
         Act.PERSONNEL,
         r"选调生|(?:选拔|选聘|招募|遴选).{0,8}(?:干部|人员|专家|委员)|(?:递补|笔试|面试|体检|考察).{0,6}(?:名单|公示"
         r"|公告|成绩)|(?:事业单位|公务员).{0,12}(?:招|考|聘)",
@@ -57,7 +57,7 @@ _OF_THE_HOUSE = (
 )
 
 _OF_NEWS = (
-    define_rule(
+    ActRule(
         Act.INTERPRETATION,
         r"(?:条例|办法|规定|规则|法)》的说明$|读懂|划重点|专家(?:谈|解读|视点|观点)|一文|(?:十|八|六|五|几)大(?:变化"
         r"|亮点|看点|要点)|释放.{0,8}信号"
@@ -71,13 +71,13 @@ _OF_NEWS = (
         r"|guidance note on|step-by-step|plain english",
         unless=r"意见稿|征求意见|draft|consult|文(?:件|化|旅|物)|final rule",
     ),
-    define_rule(
+    ActRule(
         Act.VISIT,
         r"通电话|通话|致电|互致|贺信|回信|视频连线|共商",
         r"(?:begins?|concludes?|ends?|pays?|wraps? up) .{0,20}visit|tours\b|phone call|calls? on\b",
         unless=OF_A_FORM,
     ),
-    define_rule(
+    ActRule(
         Act.MEETING,
         r"(?:部务会|常务会议|办公会|党组会|全会|专题会).{0,8}(?:审议|研究|讨论|听取)|例会|沙龙|磋商会|视频调度会",
         r"(?:opening|closing|welcome|keynote|ministerial) (?:address|remarks)|key messages|papers for .{0,40}meeting"
@@ -89,7 +89,7 @@ _OF_NEWS = (
         r"|(?:governor|chair|president|director)\w*['’]s blog|study (?:visit|tour)",
         unless=OF_A_FORM + r"|国务院|货币政策|final rule|guid",
     ),
-    define_rule(
+    ActRule(
         Act.CAMPAIGN,
         r"^[【\[（(]?(?:微?视频|图集|组图|H5|海报|动漫|直播|短片)|一线[|｜丨]|[\u4e00-\u9fff](?:日|周|月"
         r"|节)[”」》]?主题|主题(?:活动|日)|攻略|展播|巡展|故事|读书|书香|里的.{1,4}$|看.{1,6}[：:]|青年"
@@ -101,7 +101,7 @@ _OF_NEWS = (
         r"|summer activities|tips for|in focus$|stories\b|takes? part|fundrais|restock|released to",
         unless=OF_A_FORM + r"|意见|通知|公告|白名单|招标",
     ),
-    define_rule(
+    ActRule(
         Act.FILING,
         "",
         r"(?:written|oral) (?:answer|reply|question)|parliamentary question|\bLCQ ?\d|reply to (?:PQ|question)",
@@ -109,19 +109,19 @@ _OF_NEWS = (
 )
 
 _OF_SINGLE_CASES = (
-    define_rule(
+    ActRule(
         Act.TERMS,
         r"(?:国家组织|带量|集中|联合|联盟).{0,16}采购(?!.{0,12}(?:结果|中选))",
         unless=r"征求意见|政府集中采购|中心|设备|服务|系统",
     ),
-    define_rule(Act.EXECUTION, r"(?:国家组织|带量|集中带量|联盟|药品|耗材).{0,20}采购.{0,16}(?:结果|中选)"),
-    define_rule(
+    ActRule(Act.EXECUTION, r"(?:国家组织|带量|集中带量|联盟|药品|耗材).{0,20}采购.{0,16}(?:结果|中选)"),
+    ActRule(
         Act.SUPERVISION,
         r"关于(?:实施|推行|启用|推广|全面|进一步|优化|取消|放宽|规范|加强).{2,60}(?:证|许可|备案|审批|登记"
         r"|注册)(?!.{0,40}(?:解读|问答))",
         unless=r"意见稿|征求意见|解读|办法|规定|条例|试点",
     ),
-    define_rule(
+    ActRule(
         Act.APPROVAL,
         r"地块.{0,16}(?:结果|成交|出让|公示)|预售许可|征地|批准文号|品种权|关于同意.{2,60}(?:的?函|的?通知|批复)$"
         r"|车型表|附加.{0,8}条件批准|通过验收|审定通过|航权|征收(?:土地|补偿)",
@@ -135,7 +135,7 @@ _OF_SINGLE_CASES = (
         r"|interim decision|deeming authority|case-wise decisions|allocat\w+ of quota",
         unless=r"意见稿|征求意见|(?:办法|规定|条例|细则)|final rule|rulemaking|proposed rule|guid",
     ),
-    define_rule(
+    ActRule(
         Act.FILING,
         r"技术指导意见|(?:假期|节日|国庆|端午|中秋|春节|元旦|清明|五一|防汛|高温|寒潮|春运|暑运|高考"
         r"|中考).{0,20}(?:工作|服务|保障|安排|限行|说明|提示)",
@@ -148,7 +148,7 @@ _OF_SINGLE_CASES = (
         r"|notice of institution|repo auctions?|permits? applications",
         unless=r"final rule|意见稿|办法|规定",
     ),
-    define_rule(
+    ActRule(
         Act.PENALTY,
         r"(?:法律|清盘|破产)程序|提起(?:诉讼|公诉)|无牌经营|(?:取消|撤销|注销|吊销|暂停).{0,12}(?:\d+"
         r"|[一二三四五六七八九十百]+)(?:家|个|名|人|批|款)"
@@ -165,26 +165,26 @@ _OF_SINGLE_CASES = (
         + r"|意见稿|征求意见|final rule|proposed rule|guid|framework|regime|policy|statistic|adjust|inflation"
         r"|行政许可|事项|文件|政策",
     ),
-    define_rule(Act.MAJOR_CASE, r"(?:启动|实施|开展).{0,4}(?:网络安全|反垄断|国家安全)?审查$|反垄断调查"),
-    define_rule(
+    ActRule(Act.MAJOR_CASE, r"(?:启动|实施|开展).{0,4}(?:网络安全|反垄断|国家安全)?审查$|反垄断调查"),
+    ActRule(
         Act.WARNING,
         r"疫情$|确诊|个案|呼[吁籲]市民|(?:检疫|健康|安全|消费|出行)提示|不合格.{0,8}查处|预警信号",
         r"unauthori[sz]ed (?:firm|person|website)|imposter|taxpayer beware|avoid (?:these|common)",
         unless=r"办法|规定|通知$",
     ),
-    define_rule(Act.RECALL, r"回收.{0,12}(?:批次|药物|药品|产品|食品|饮品)", r"early alert|urgent (?:recall|field)"),
+    ActRule(Act.RECALL, r"回收.{0,12}(?:批次|药物|药品|产品|食品|饮品)", r"early alert|urgent (?:recall|field)"),
 )
 
 _OF_TRADE = (
-    define_rule(
+    ActRule(
         Act.EXECUTION,
         "",
         rf"(?:oral hearing|extension of time|termination of|public hearing).{{0,80}}(?:{_TRADE_REMEDY}|review"
         rf"|investigation|questionnaire)",
     ),
-    define_rule(Act.LIST, "", r"exchange rate notification|tariff values? of|fixation of|update to the list"),
-    define_rule(Act.REPEAL, "", rf"(?:rescission|revocation|discontinuation|rescinding) of .{{0,80}}{_TRADE_REMEDY}"),
-    define_rule(
+    ActRule(Act.LIST, "", r"exchange rate notification|tariff values? of|fixation of|update to the list"),
+    ActRule(Act.REPEAL, "", rf"(?:rescission|revocation|discontinuation|rescinding) of .{{0,80}}{_TRADE_REMEDY}"),
+    ActRule(
         Act.TERMS,
         r"(?:初步|最终)?裁定.{0,12}公告|征收.{0,12}(?:反倾销|反补贴|保证金|附加)",
         rf"(?:(?:final|preliminary) (?:findings?|determinations?|affirmative|results)|levy of|imposition of|imposing"
@@ -198,7 +198,7 @@ _OF_TRADE = (
         r"|effect|on\b)",
         unless=r"initiation|propos|(?:sunset|expiry) review initiat",
     ),
-    define_rule(
+    ActRule(
         Act.SUPERVISION,
         "",
         rf"initiat(?:ion|es|ed|ing)\b.{{0,80}}(?:{_TRADE_REMEDY}|sunset|review|investigation)",
@@ -207,7 +207,7 @@ _OF_TRADE = (
 )
 
 _OF_BINDING = (
-    define_rule(
+    ActRule(
         Act.LAW,
         r"国务院令|主席令",
         r"bill passed|(?:passes|passed) .{0,60}\bbill\b|\bact (?:to (?:commence|take effect)|commences|commencement"
@@ -215,13 +215,13 @@ _OF_BINDING = (
         r"|receives royal assent",
         unless=r"speech|what .{0,30}know|解读|问答|答记者问|宣传|贯彻",
     ),
-    define_rule(
+    ActRule(
         Act.NATIONAL_PLAN,
         "",
         r"(?:foreign trade|industrial|national energy|national \w+) policy (?:\(?20\d\d)|economic and fiscal strategy",
         unless=_OPEN,
     ),
-    define_rule(
+    ActRule(
         Act.EXTENSION,
         r"有效期.{0,8}延长|延长.{0,16}有效期|继续(?:执行|有效)",
         r"(?:compliance|effective|applicability|implementation) dates?\b(?: .{0,30})?(?:extension|extended|delay\w*"
@@ -231,7 +231,7 @@ _OF_BINDING = (
         r" .{0,20}extend\w*",
         unless=r"final rules?\b|comment",
     ),
-    define_rule(
+    ActRule(
         Act.RULE,
         r"(?:起|日).{0,30}(?:施行|实施|生效)$|令(?:20\d\d年)?第.{1,5}号|.{2,30}(?:规则|规例|规定|办法|条例"
         r"|令)[》」]?(?:今日|周[一二三四五]"
@@ -260,7 +260,7 @@ _OF_BINDING = (
         + r"|repay|market (?:study|investigation)|申报指南|dumping|drug|tolerance|safety zone|airspace|air plan"
         r"|review period|hearing|information collection|airworthiness|scam|proceedings|guid",
     ),
-    define_rule(
+    ActRule(
         Act.BINDING_STANDARD,
         r"食品安全国家标准|强制性.{0,6}标准",
         r"quality control order|^standards for |test procedures?\b|mandatory (?:safety |information )?standards?|"
@@ -268,7 +268,7 @@ _OF_BINDING = (
         r"|interpretation)(?!.{0,80}(?:decision|review|taxonomy))",
         unless=_OPEN + r"|review|taxonomy|agenda|update\b|project|summary|means|读懂|废止|meeting|technical committee",
     ),
-    define_rule(
+    ActRule(
         Act.TERMS,
         rf"{_CHANGE_ZH}|(?:管控|管制|限制|禁止|淘汰|监管|重点\w{{0,8}}污染物|许可事项|负面).{{0,12}}(?:清单|名录"
         rf"|目录)|印发.{{0,40}}目录.{{0,12}}(?:通知|公告)|(?:禁用|停用|禁止使用|禁止销售|限制使用|停止(?:销售|使用"
@@ -294,10 +294,10 @@ _OF_BINDING = (
 )
 
 _OF_ASKING = (
-    define_rule(
+    ActRule(
         Act.EXTENSION, "", r"comment (?:period|deadline|date) (?:is )?(?:extended|re-?opened)|extended comment period"
     ),
-    define_rule(
+    ActRule(
         Act.CONSULTATION,
         r"(?:咨询|咨询).{0,4}(?:现已|已|正式)?(?:展开|开始|启动)|诚邀.{0,10}意见|听证(?:会)?(?:的)?(?:公告"
         r"|通知).{0,30}价|听证公告.{0,30}(?:价|收费)",
@@ -310,9 +310,9 @@ _OF_ASKING = (
         unless=r"information collection|merger inquiry|acquisition|speech|agenda decision|OMB|nominations"
         r"|committee; notice",
     ),
-    define_rule(Act.LIST, "", r"tentative agenda decision|jurisdictional profiles|work ?plan update|taxonomy update"),
-    define_rule(Act.GUIDANCE, "", r"agenda decisions?\b|taxpayer alert|alert [A-Z]{2} 20\d\d"),
-    define_rule(
+    ActRule(Act.LIST, "", r"tentative agenda decision|jurisdictional profiles|work ?plan update|taxonomy update"),
+    ActRule(Act.GUIDANCE, "", r"agenda decisions?\b|taxpayer alert|alert [A-Z]{2} 20\d\d"),
+    ActRule(
         Act.SUPERVISION,
         r"自.{2,12}日起.{0,30}(?:须|应|不得|必须|方可|可以)|(?:企业|机构|平台|单位|主体)(?:须|必须|不得|应当)"
         r"|扩大.{0,16}开放.{0,40}(?:通知|通告|公告|意见)"
@@ -338,7 +338,7 @@ CLEAR_FORMS = (*_OF_THE_HOUSE, *_OF_NEWS, *_OF_ASKING[:1], *_OF_SINGLE_CASES, *_
 """In order, before all other rules: what a title says by its form, whoever wrote it."""
 
 OPEN_FORMS = (
-    define_rule(
+    ActRule(
         Act.DATA,
         r"量值表|金额表|一览表$|统计表|价格情况|未准入|速递|(?:财务|业务)回顾|人次",
         r"projections?\b|estimates?\b|provisional figures|(?:assets and liabilities|state) of (?:the )?\w+"
@@ -348,17 +348,17 @@ OPEN_FORMS = (
         r"|bulletin|barometer|– [A-Z]\.\d+$",
         unless=r"办法|规定|rules?\b|requirements?\b|cap\b",
     ),
-    define_rule(
+    ActRule(
         Act.LIST,
         r"(?:检查|抽查|核查|评审|评估|审查|考核)结果的?(?:公告|通告|公示)$|第.{1,6}[批期][）)]?$|[（(]第.{1,5}[批期][）)]|情况的通报$|名单",
     ),
-    define_rule(
+    ActRule(
         Act.TERMS,
         "",
         rf"{_DUTY}\b.{{0,40}}(?:\b20\d\d|level|applicable|for the year|from \d|with effect)",
         unless=r"statistic|survey|report",
     ),
-    define_rule(
+    ActRule(
         Act.SUPERVISION,
         "",
         r"(?:rules|regulations|requirements?|thresholds?|obligations?|restrictions?|prohibitions?|limits?|conditions"
@@ -366,7 +366,7 @@ OPEN_FORMS = (
         r"|reporting|due dates|changes to|amendments? to|revised|new rules)\b",
         unless=r"requirements? for (?:visitors|applicants)|speech|blog|\b(?:LLC|Inc|Ltd|Limited)\b|order\b|terminat",
     ),
-    define_rule(
+    ActRule(
         Act.EXECUTION,
         "",
         rf"(?:deadline|submit|returns?|by \d{{1,2}} {_MONTH}|before {_MONTH}|from \d{{1,2}} {_MONTH})\b",

@@ -1,6 +1,6 @@
 """Words of titles that say without doubt what is no rule: purchases, people, meetings, single cases, corrections."""
 
-from monitor.ranking.acts import FORM, OF_A_FORM, TAIL, Act, define_rule
+from monitor.ranking.acts import FORM, OF_A_FORM, TAIL, Act, ActRule
 
 _PENALTY_ZH = (
     r"行政处罚|处罚(?:决定|信息|公示|公开|情况|结果)|作出.{0,8}处罚|处罚$|实施.{0,12}处罚|罚[决字款没]|被罚|处以"
@@ -29,7 +29,7 @@ _PENALTY_EN = (
     r"|trading) case|enforceable undertaking"
 )
 _UNMISTAKABLE = (
-    define_rule(
+    ActRule(
         Act.BULLETIN,
         r"汇率中间价|公开市场业务(?:交易)?(?:公告|结果)|每日要闻|今日要闻|信息速递|工作简报|早报|晚报$|一周要闻",
         r"daily news\b|exchange rates\b|weekly (?:digest|round-?up|bulletin|agenda)|newsletter"
@@ -38,7 +38,7 @@ _UNMISTAKABLE = (
         r"|spending over|upcoming events|media advisory|diary of",
         unless=r"method|reform|办法|规定|形成机制",
     ),
-    define_rule(
+    ActRule(
         Act.PROCUREMENT,
         r"(?:采购|招标|中标|成交|磋商|询价|谈判|比选|投标|流标|废标)(?:项目|结果|意向|需求"
         r"|候选人)?[^，。]{0,10}(?:公告|公示|结果|通知书?|更正|意向)$"
@@ -49,7 +49,7 @@ _UNMISTAKABLE = (
         r"|awards? (?:a |the )?contract",
         unless=rf"{FORM}{TAIL}的?(?:通知|公告)?$|征求意见|带量采购|final rule|proposed rule",
     ),
-    define_rule(
+    ActRule(
         Act.INTERPRETATION,
         r"解读|答记者问|问答|一图读懂|一图看懂|图解|图说|(?:起草|修订|制定|编制|政策|立法)说明|十问|答疑|热点问题"
         r"|有哪些变化|怎么看|常见问题",
@@ -59,8 +59,8 @@ _UNMISTAKABLE = (
         r"|what .{1,60} means? for|myths? and facts|questions & answers",
         unless=r"解读会|竞赛|(?<!政策)征集|意见稿.{0,8}(?:公开)?征求意见",
     ),
-    define_rule(Act.FILING, r"(?:任职|从业|董事|监事|高管|高级管理人员)[^，。]{0,12}资格的?(?:批复|核准|决定|公示)"),
-    define_rule(
+    ActRule(Act.FILING, r"(?:任职|从业|董事|监事|高管|高级管理人员)[^，。]{0,12}资格的?(?:批复|核准|决定|公示)"),
+    ActRule(
         Act.PERSONNEL,
         r"任免|任命|免去|拟任|拟聘|招聘|招录|录用|聘用|遴选公务员|公开遴选|公务员(?:考|面试|录|招|调)|面试(?:公告"
         r"|名单|通知)|候选人|换届|任前公示"
@@ -84,19 +84,19 @@ _UNMISTAKABLE = (
 )
 
 _OF_MEETINGS = (
-    define_rule(
+    ActRule(
         Act.MEETING,
         "",
         r"statement (?:on|regarding) .{0,80}(?:commissioner|chair(?:man|woman|person)?)\b|(?:commissioner"
         r"|chair\w*) .{0,30}['’]?s? (?:dissent\w*|concurring) ?statement",
     ),
-    define_rule(
+    ActRule(
         Act.REPORT,
         "",
         r"monetary policy .{0,30}minutes|minutes of the .{0,30}monetary policy|federal open market committee, ",
     ),
-    define_rule(Act.POLICY, r"货币政策委员会.{0,12}例会"),
-    define_rule(
+    ActRule(Act.POLICY, r"货币政策委员会.{0,12}例会"),
+    ActRule(
         Act.NATIONAL_PLAN,
         r"国务院常务会议|政治局.{0,6}会议|中央(?:经济|金融|农村|城市)工作会议(?!精神)|中央全面深化改革"
         r"|[二三四五六七]中全会(?!精神)|中央财经委",
@@ -107,7 +107,7 @@ _OF_MEETINGS = (
         r"|benchmark )*(?:cash|bank|policy|interest|overnight) rates?",
         unless=r"传达|学习|贯彻|宣讲|座谈|落实|党组|党委|minutes|speech|remarks",
     ),
-    define_rule(
+    ActRule(
         Act.VISIT,
         r"会见|会谈|会晤|来访|拜会|接待|调研(?!报告)|考察|慰问|走访|督导|出访|视察|赴.{2,16}(?:开展|检查|指导)"
         r"|一行(?:到|赴|来)|带队|访问",
@@ -115,7 +115,7 @@ _OF_MEETINGS = (
         r"|phone call with|bilateral|travels? to",
         unless=OF_A_FORM + r"|visitor|on-?site visit|的(?:通知|公告|意见)$|final rule|delegation of",
     ),
-    define_rule(
+    ActRule(
         Act.CAMPAIGN,
         r"党日|党建|机关党|工会|团委|妇联|运动会|培训班|志愿|宣传(?:月|周|日|活动|教育)|(?:活动|仪式).{0,6}(?:启动"
         r"|举行|圆满|落幕|举办)"
@@ -132,7 +132,7 @@ _OF_MEETINGS = (
         unless=OF_A_FORM
         + r"|征求意见|关于.{2,120}(?:意见|措施|方案|名单|通知)$|白名单|(?:data|statistics|funding|rule|guidance)\b",
     ),
-    define_rule(
+    ActRule(
         Act.MEETING,
         r"(?:召开|举行|举办|主办|承办).{0,40}(?:会|论坛|活动|班)|(?:(?<!委员)会|会议|论坛|峰会"
         r"|年会)(?:[^，。]{0,8}在.{1,10})?(?:召开|举行|举办|开幕|闭幕|落幕|强调|指出|要求"
@@ -158,7 +158,7 @@ _OF_MEETINGS = (
 )
 
 _OF_CASES = (
-    define_rule(
+    ActRule(
         Act.EXTENSION,
         r"(?:延长|延期|延至|延后|顺延|推迟|推迟至|展期|延期至).{0,60}(?:意见|反馈|期限|截止|时间|申报)|(?:意见|反馈"
         r"|截止|申报).{0,30}(?:延长|延期|延至|延后|顺延|推迟)",
@@ -169,7 +169,7 @@ _OF_CASES = (
         r"|re-?opens? .{0,30}(?:comment|consultation)",
         unless=r"final rules?\b",
     ),
-    define_rule(
+    ActRule(
         Act.FILING,
         "",
         r"invit\w+ comments? on .{0,60}(?:merger|acquisition)|proposed .{0,30}(?:settlement|consent decree)"
@@ -182,22 +182,22 @@ _OF_CASES = (
         r"|complaint;",
         unless=r"guidance|final rule|regulations?\b",
     ),
-    define_rule(
+    ActRule(
         Act.SUPERVISION,
         r"(?:反倾销|反补贴|保障措施|贸易(?:救济|壁垒)|国家安全).{0,40}(?:立案|调查|复审)(?!.{0,20}裁定)",
         r"market (?:investigation|study|inquiry)|initiates? .{0,30}(?:anti-?dumping|countervailing)"
         r"|strategic market status|anti-dumping .{0,30}(?:initiation|review)",
     ),
-    define_rule(Act.FILING, r"国债.{0,12}(?:发行|业务公告)|国库现金|央行票据"),
-    define_rule(Act.TERMS, r"带量采购.{0,30}(?:结果|公告|通知)"),
-    define_rule(Act.FILING, r"部门(?:预算|决算)"),
-    define_rule(Act.EXECUTION, r"下达.{0,60}(?:资金|预算|投资计划)"),
-    define_rule(
+    ActRule(Act.FILING, r"国债.{0,12}(?:发行|业务公告)|国库现金|央行票据"),
+    ActRule(Act.TERMS, r"带量采购.{0,30}(?:结果|公告|通知)"),
+    ActRule(Act.FILING, r"部门(?:预算|决算)"),
+    ActRule(Act.EXECUTION, r"下达.{0,60}(?:资金|预算|投资计划)"),
+    ActRule(
         Act.CORRECTION,
         r"更正|勘误|补正(?!预算)",
         r"corrigend|errat(?:um|a)\b|correct(?:ion|ions|ing)\b|technical amendments?\b",
     ),
-    define_rule(
+    ActRule(
         Act.REPEAL,
         r"废止|失效|停止执行|停止施行|撤销.{0,20}(?:文件|规定|通知|公告)",
         r"repeal(?:s|ed|ing)?\b|rescind(?:s|ed|ing)?|rescission|revo(?:kes?|ked|cation|king)\b|withdraw(?:al"
@@ -207,7 +207,7 @@ _OF_CASES = (
             r"|order against)|proposed|consult|proposes"
         ),
     ),
-    define_rule(
+    ActRule(
         Act.PENALTY,
         _PENALTY_ZH,
         _PENALTY_EN,
@@ -217,7 +217,7 @@ _OF_CASES = (
             r"|penalt\w+ (?:inflation|adjustment)"
         ),
     ),
-    define_rule(
+    ActRule(
         Act.PRODUCT_RULE,
         r"检验检疫要求|(?:允许|准予|暂停|禁止|恢复).{2,30}(?:进口|输华)|检疫卫生要求|农药.{0,10}残留"
         r"|道路机动车辆生产企业及产品|地理标志",

@@ -138,7 +138,7 @@ class Appendix:
             title, target = escape_link_text(format_link_text(basis.title or basis.host)), sanitize_link_target(url)
             target = target.replace("(", "%28").replace(")", "%29") if target else target
             linked = f"[{title}]({target})" if target else title
-            about = ", ".join(filter(None, (basis.host, str(basis.published_on or ""))))
+            about = ", ".join(filter(None, (basis.describe_origin(self._language), str(basis.published_on or ""))))
             numbers = " ".join(f"[{place + 1}]" for place in places)
             await self._writer.write_line(f"- {numbers} {linked}{f' — {about}' if about else ''}")
 

@@ -1,7 +1,7 @@
 """What a research is put together from: the seams to the world, and what its agents and nodes share."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -15,7 +15,7 @@ from monitor.llm.prompts import DEFAULT_PROMPTS, PromptSet
 from monitor.pages.loader import PageLoader
 from monitor.research.prompt_builder import PromptBuilder
 from monitor.research.shapes import ResearchOptions, SearchConfig, StepEvent, StepType
-from monitor.research.state import ParagraphState, State
+from monitor.research.state import ParagraphState, SearchEntry, State
 from monitor.search.bundles.bundle import BundleFolder
 from monitor.search.bundles.scoring import ResultScorer
 from monitor.search.contract import WebSearch
@@ -45,6 +45,15 @@ class Notebook(Protocol):
         """Return the latest remark of a person; empty where there is none."""
 
 
+class DocumentSearch(Protocol):
+    """Finds what of the reader's own documents is near to a search."""
+
+    async def search(
+        self, wanted: str, *, query: str, query_id: str, known: Collection[str] = ()
+    ) -> tuple[list[SearchEntry], list[Message]]:
+        """Return the parts nearest to what is wanted, without those of `known` addresses; and what cannot be read."""
+
+
 class ProgressReporter(Protocol):
     async def __call__(self, share: float, **payload: Any) -> None:
         """Take the share of the step that is done, 0 to 1, and the payload of the event."""
@@ -72,7 +81,7 @@ class ResearchDependencies:
     """What the agents of one research work with. `model` None means by rule.
 
     `pages` loads a page from the archive where it was saved, else from its site, and records it; `kept_text` returns
-    the text of a record; `workers` read both. `language` is the question's: zh or en.
+    the text of a record; `workers` read both. `documents` are the reader's own. `language` is the question's: zh or en.
     """
 
     task_id: str
@@ -93,6 +102,7 @@ class ResearchDependencies:
     search_warnings: tuple[Message, ...] = ()
     cancel_event: asyncio.Event = field(default_factory=asyncio.Event)
     kept_text: Callable[[str], Awaitable[str | None]]
+    documents: DocumentSearch | None = None
     is_plan_approved: bool = False
 
     @property

@@ -7,12 +7,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from monitor.clock import format_with_offset
 from monitor.db.tables.research import ResearchStatus
 from monitor.exports.document import Block, Document, Facts, Figure, Heading, Listing, Paragraph, Span, Table
 from monitor.i18n.catalogue import get_word, get_words
 from monitor.research.appendix import APPENDIX_WORDS, draw_blueprint, translate_relationship_type
 from monitor.research.editions import EditionNews
 from monitor.research.findings import NoteBasis
+from monitor.research.report_edit import split_report
 from monitor.research.shapes import JudgedStatement, ModelBlueprint, ReportScore, ReportSource, ResearchReport
 from monitor.research.sheet import append_mark, normalize_letters
 from monitor.verify.citations import append_citations
@@ -71,19 +73,17 @@ def build_report_document(
     numbered on from those of the report.
     """
     words = get_words(language, _WORDS)
-    lines = report.markdown.splitlines()
-    title = lines[0].removeprefix("# ") if lines else query
-    heading = f"## {get_word(language, APPENDIX_WORDS, 'sources')}"
-    body_lines = lines[1 : lines.index(heading)] if heading in lines else lines[1:]
+    text = split_report(report.markdown)
+    title = text.title or query
     citations = _number_sources(report, bases, citation_url)
     blocks: list[Block] = list(_build_gap_blocks(report, language))
     blocks.extend([Facts(facts=facts)] if (facts := _list_score_facts(score, words)) else [])
     blocks = [*build_news_blocks(news, report, _build_link(citations), language), *blocks] if news else blocks
-    blocks.extend(parse_report_blocks("\n".join(body_lines), _build_link(citations)))
+    blocks.extend(parse_report_blocks(text.body, _build_link(citations)))
     conversation = _build_conversation(questions, citations, language) if questions else []
     colophon = [Span(text=words["colophon"])]
     if written_at is not None:
-        colophon.append(Span(text=words["written"].format(at=f"{written_at:%Y-%m-%d %H:%M} UTC")))
+        colophon.append(Span(text=words["written"].format(at=format_with_offset(written_at))))
     return Document(
         title=title,
         language="zh-CN" if language == "zh" else language,
@@ -315,7 +315,7 @@ def _build_source_point(page: Sequence[_Citation], language: str) -> list[Span]:
     marks = "".join(f"[{citation.number}]" for citation in page)
     point = [
         Span(text=f"{marks} {first.source.title or first.basis.host}", url=first.source.url),
-        Span(text=first.basis.host),
+        Span(text=first.basis.describe_origin(language)),
     ]
     if first.basis.published_on is not None:
         point.append(Span(text=first.basis.published_on.isoformat()))

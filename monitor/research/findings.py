@@ -28,7 +28,7 @@ from monitor.research.quotes import (
     is_supported_by_quotes,
     list_verbatim,
 )
-from monitor.research.shapes import NoteEvidence, ResearchNote, list_quotes
+from monitor.research.shapes import DocumentSource, NoteEvidence, ResearchNote, list_quotes
 from monitor.research.state import ParagraphState, SearchEntry
 from monitor.urls import get_host, get_registrable_domain
 from monitor.verify.citations import (
@@ -103,7 +103,10 @@ RecordTextLoader = Callable[[str], Awaitable[str | None]]
 
 
 class NoteBasis(BaseModel):
-    """The page of a note: `record` is the id of the kept page, `authority` its host's score."""
+    """The page of a note: `record` is the id of the kept page, `authority` its host's score.
+
+    A part of a reader's `document` has no host, and its record has the part's place behind it (`ID#3`).
+    """
 
     title: str
     url: str
@@ -111,6 +114,11 @@ class NoteBasis(BaseModel):
     record: str | None = None
     host: str = ""
     authority: float = 0.4
+    document: DocumentSource | None = None
+
+    def describe_origin(self, language: str) -> str:
+        """Return the host, or who uploaded the document."""
+        return self.host if self.document is None else self.document.format_origin(language)
 
 
 @dataclass(frozen=True)
@@ -289,14 +297,15 @@ class _NoteDraft:
 
     def build_basis(self) -> NoteBasis:
         entry, host = self.entry, get_host(self.entry.url)
-        is_title = is_prose(entry.title) and not is_prompt_injection(entry.title)
+        is_title = (is_prose(entry.title) or entry.document is not None) and not is_prompt_injection(entry.title)
         return NoteBasis(
-            title=entry.title if is_title else host,
+            title=entry.title if is_title else host or f"#{entry.document.number if entry.document else 0}",
             url=entry.url,
             published_on=entry.published_on,
             record=entry.record,
             host=host,
             authority=entry.authority,
+            document=entry.document,
         )
 
 

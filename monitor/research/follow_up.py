@@ -255,6 +255,10 @@ class FollowUpAgent(SearchAgent):
         except IsolatedWorkFailed as error:
             kept.fallbacks = [error.message]
             entries = choose_first(known)
+        if self.deps.documents is not None:
+            read = {entry.url for entry in entries}
+            found, problems = await self.deps.documents.search(wanted, query=query, query_id=kept.query_id, known=read)
+            entries, kept.fallbacks = [*entries, *found], [*kept.fallbacks, *problems]
         research.search_history = [entry.model_copy(update={"query_id": kept.query_id}) for entry in entries]
         await self.deps.notebook.save_plan(state)
         return state

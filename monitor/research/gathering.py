@@ -111,6 +111,7 @@ class ResultGatherer:
     async def read(self, paragraph: ParagraphState) -> GatherOutcome:
         """Take up the unread results in the bundles of the paragraph's rounds, a late one's too.
 
+        Once a round, what the reader's documents have is taken up beside them.
         A source that the paragraph has already, or asked for in vain, is marked as read and not taken up. The latest
         round counts as searched from now on. A kill before the results are marked has them read once more.
         """
@@ -120,14 +121,29 @@ class ResultGatherer:
         left, troubles = await run_to_end(self._list_unread, paragraph, rounds)
         new = [result for result in left if result.item.source_id not in known]
         entries = [self._build_entry(paragraph, rounds[result.query_id], result.item, now.query_id) for result in new]
-        paragraph.research.search_history += await asyncio.gather(*entries)
+        found, problems = ([], []) if now.is_searched else await self._search_documents(paragraph, now)
+        troubles += problems
+        paragraph.research.search_history += [*await asyncio.gather(*entries), *found]
         if new or troubles or not now.is_searched:
             now.fallbacks = merge_messages([*now.fallbacks, *troubles])
             now.is_searched = True
             await self.deps.notebook.save_paragraph(paragraph)
         if left:
             await run_to_end(self._mark_read, paragraph, left)
-        return GatherOutcome(results=len(new), warnings=troubles)
+        return GatherOutcome(results=len(new) + len(found), warnings=troubles)
+
+    async def _search_documents(
+        self, paragraph: ParagraphState, now: SearchRound
+    ) -> tuple[list[SearchEntry], list[Message]]:
+        """Return what is near to the round's search in the reader's documents, and not known to the paragraph yet."""
+        if self.deps.documents is None:
+            return [], []
+        return await self.deps.documents.search(
+            f"{paragraph.title} {paragraph.content} {now.search_query}",
+            query=now.search_query,
+            query_id=now.query_id,
+            known={entry.url for entry in paragraph.research.search_history},
+        )
 
     def _list_unread(
         self, paragraph: ParagraphState, query_ids: Collection[str]

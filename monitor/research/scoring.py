@@ -100,7 +100,7 @@ def compute_score(
         figure_fidelity=_compute_share(borne, figures),
         sentences=len(sentences),
         citation_coverage=_compute_share(sum(bool(sentence.numbers) for sentence in sentences), len(sentences)),
-        independent_hosts=len({get_registrable_domain(bases[place].url) for place in citations}),
+        independent_hosts=len({get_registrable_domain(bases[place].url) for place in citations} - {""}),
         official_share=_compute_share(official, len(citations)),
         refused=dict(sum(map(Counter, refused), Counter())),
         **dict(counts),

@@ -33,7 +33,7 @@ from monitor.research.shapes import (
 )
 from monitor.research.state import ParagraphState, SearchRound, State
 from monitor.research.summarising import FirstSummaryNode, ReflectionSummaryNode, SummaryNodeInput
-from monitor.verify.citations import parse_cited_sentences
+from monitor.verify.citations import append_citations, parse_cited_sentences
 
 _MAX_IDLE_ROUNDS = 2
 _NODES_PER_ROUND = 3
@@ -81,14 +81,15 @@ class ParagraphResearcher:
             return research.rounds[number]
         self.deps.raise_if_cancelled()
         node = (ReflectionNode if number else FirstSearchNode)(self.deps, self.tools)
+        pages = [entry for entry in research.search_history if entry.document is None]
         gap = SearchNodeInput(
             question=self.deps.query,
             title=self.paragraph.title,
             content=self.paragraph.content or self.paragraph.title,
             order=self.order,
-            latest_summary=research.latest_summary if number else None,
+            latest_summary=self._summarise_pages() if number else None,
             rounds=research.rounds,
-            found=[f"{entry.title}\n{entry.content[:_MAX_COVERED_CHARS]}" for entry in research.search_history],
+            found=[f"{entry.title}\n{entry.content[:_MAX_COVERED_CHARS]}" for entry in pages],
         )
         choice = await node.run(gap)
         node.mutate_state(choice, self.state, self.order)
@@ -96,6 +97,19 @@ class ParagraphResearcher:
         search_round = research.rounds[-1]
         await self._report_node_end(node.name, search_round, search_round.fallbacks, reason=choice.reasoning)
         return search_round
+
+    def _summarise_pages(self) -> str:
+        """Return the summary without what the reader's own documents say: queries go to search services."""
+        history = self._research.search_history
+        own = {number for number, entry in enumerate(history, 1) if entry.document is not None}
+        if not own:
+            return self._research.latest_summary
+        sentences = parse_cited_sentences(self._research.latest_summary, len(history))
+        return "\n".join(
+            append_citations(sentence.text, sentence.numbers)
+            for sentence in sentences
+            if not own & set(sentence.numbers)
+        )
 
     async def _gather_results(self, search_round: SearchRound) -> None:
         if search_round.is_searched:

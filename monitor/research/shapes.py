@@ -15,7 +15,7 @@ from pydantic import (
 )
 from pydantic.alias_generators import to_camel
 
-from monitor.i18n.catalogue import get_word, render
+from monitor.i18n.catalogue import get_word, get_words, render
 from monitor.i18n.message import Message
 from monitor.i18n.model import LANGUAGE, reader_language
 from monitor.vocabulary import JudgedBy, ReasonCode, Verdict
@@ -124,6 +124,27 @@ class SearchStrategy(CamelCaseSchema):
     queries: list[str] = Field(default_factory=list)
     engines: list[str] = Field(default_factory=list)
     notes: str = ""
+
+
+class DocumentSource(CamelCaseSchema):
+    """Where in a reader's own document something stands: a page of a PDF or a sheet of a workbook.
+
+    `number` is that of the document among those of its research.
+    """
+
+    number: int
+    name: str
+    uploaded_by: str
+    page: int | None = None
+    sheet: str | None = None
+
+    def format_title(self, language: str) -> str:
+        words = get_words(language, "document_place")
+        kind = "page" if self.page is not None else "sheet" if self.sheet is not None else "whole"
+        return words[kind].format(name=self.name, page=self.page, sheet=self.sheet)
+
+    def format_origin(self, language: str) -> str:
+        return get_word(language, "document_place", "uploaded").format(person=self.uploaded_by)
 
 
 class NoteEvidence(CamelCaseSchema):

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from monitor.errors import UsageError
 from monitor.i18n.message import Message
-from monitor.research.shapes import PlanParagraph
+from monitor.research.shapes import DocumentSource, PlanParagraph
 from monitor.verify.statements import Judgement
 
 
@@ -19,7 +19,8 @@ class SearchEntry(BaseModel):
 
     `query` found it; `query_id` names the round that took it up, which may be a later one. `content` is what a summary
     may rest on. `score` is the retrieval's final score, `authority` and `freshness` two of its three parts. `record` is
-    the id of the kept page, None where only a snippet is known or the text comes from an item whose record is gone.
+    the id of the kept page, None where only a snippet is known or the text comes from an item whose record is gone; of
+    a part of a reader's `document`, with the part's place behind it (`ID#3`).
     """
 
     query: str
@@ -36,6 +37,7 @@ class SearchEntry(BaseModel):
     authority: float = 0.4
     freshness: float = 0.5
     record: str | None = None
+    document: DocumentSource | None = None
     quotes: list[str] = Field(default_factory=list)
 
 

@@ -104,8 +104,8 @@ class SearchQuery(BaseModel):
 
     `lang` is a language tag such as zh or en-GB, `site_filter` a host such as gov.cn. `need_summary` asks for a
     summary of each result in place of its snippet, from a service that writes one. `depth` asks a service that knows
-    the difference for a quick or a thorough search, `wants_images` for pictures too. `trace_id` becomes the
-    `request_id` of `provider_meta`; `budget_ms` limits the time of the whole answer.
+    the difference for a quick or a thorough search. `trace_id` becomes the `request_id` of `provider_meta`; `budget_ms`
+    limits the time of the whole answer.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -116,7 +116,6 @@ class SearchQuery(BaseModel):
     site_filter: str | None = None
     need_summary: bool = False
     depth: Literal["basic", "advanced"] | None = None
-    wants_images: bool = False
     trace_id: str | None = None
     budget_ms: int | None = Field(default=None, gt=0)
 

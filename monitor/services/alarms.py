@@ -16,6 +16,7 @@ from monitor.db.queries.dashboard import BLOCKED_CODE
 from monitor.db.queries.sources import SourceHead
 from monitor.db.tables.collection import Fallback, Run, RunSection, Source, SourceSection
 from monitor.db.tables.delivery import AlarmFinding, AlarmKind, AlarmView
+from monitor.db.visibility import TeamIds, get_eyes
 from monitor.errors import NotFound, UsageError, WorkFailed
 from monitor.i18n.message import Message
 from monitor.recipe import SectionRecipe
@@ -238,7 +239,7 @@ class AlarmService:
     notifier: Notifier
 
     def __post_init__(self) -> None:
-        self._cached_count: tuple[dt.datetime, int] | None = None
+        self._cached_counts: dict[TeamIds | None, tuple[dt.datetime, int]] = {}
 
     async def update_alarms(self, run_id: str) -> None:
         """Bring the alarms of a run's source to what that ended run shows, and tell of those that are new."""
@@ -263,9 +264,12 @@ class AlarmService:
     async def count_open_alarms(self) -> int:
         """How many alarms are open; every page shows it, so what was counted serves for 15 seconds."""
         now = self.clock.now()
-        if self._cached_count is None or not dt.timedelta() <= now - self._cached_count[0] < _COUNT_TTL:
-            self._cached_count = (now, await self.store.alarms.count_open())
-        return self._cached_count[1]
+        eyes = get_eyes()
+        cached = self._cached_counts.get(eyes)
+        if cached is None or not dt.timedelta() <= now - cached[0] < _COUNT_TTL:
+            self._cached_counts = {key: kept for key, kept in self._cached_counts.items() if now - kept[0] < _COUNT_TTL}
+            cached = self._cached_counts[eyes] = (now, await self.store.alarms.count_open())
+        return cached[1]
 
     async def get_report(self, names: Sequence[str] = (), *, include_cleared: bool = False) -> HealthReport:
         """Report on all sources, or those of these names; `UsageError` for a name that no source has."""

@@ -19,15 +19,19 @@ from monitor.config.targets import TargetSettings
 from monitor.db.database import Store
 from monitor.db.queries.deadlines import REPEALING_RELATIONS, DeadlineFilter, DeadlineRow, build_scope, is_unique_key
 from monitor.db.queries.filters import ItemFilter
+from monitor.db.queries.webhooks import EventFact
 from monitor.db.tables.collection import Item
 from monitor.db.tables.delivery import DeliveryKind
 from monitor.db.tables.policies import Alert, AlertKind, Topic, TopicAlerts, TopicFit
+from monitor.db.tables.webhooks import WebhookEventType
+from monitor.db.visibility import see_as
 from monitor.document import DocumentFacts, Relation
 from monitor.i18n.message import Message
 from monitor.logs import get_logger
-from monitor.policies.calendar import REMINDER_DAYS, find_due_reminders, merge_deadlines
+from monitor.policies.calendar import REMINDER_DAYS, Reminder, find_due_reminders, merge_deadlines
 from monitor.policies.changes import DeadlineChange, build_subject_key, describe_deadline_change, name_deadline
 from monitor.policies.names import list_relation_keys
+from monitor.services.teams import find_target_team, get_team_eyes
 from monitor.vocabulary import ItemType, PolicyStage
 
 REMINDER_TIME = dt.time(8)
@@ -160,18 +164,17 @@ class AlertService:
     async def raise_due(self) -> list[Alert]:
         """Remind of the deadlines that end in seven days, and of those that end tomorrow; each time once.
 
-        What a service that stood still has missed is made up for until the day itself.
+        Targets get alerts, and webhooks events. What a service that stood still has missed is made up for until the
+        day itself.
         """
         zone = ZoneInfo(self.settings.timezone)
         local = self.clock.now().astimezone(zone)
         if local.time().replace(tzinfo=None) < REMINDER_TIME:
             return []
         today = local.date()
-        near = DeadlineFilter(since=today, until=today + dt.timedelta(days=max(REMINDER_DAYS)))
-        rows, _ = await self.store.deadlines.list_open(near)
-        reminders = find_due_reminders(merge_deadlines(rows), today=today, zone=zone)
+        await self._add_webhook_events(today, zone)
         news = []
-        for reminder in reminders:
+        for reminder in await self._find_reminders(today, zone):
             entry = reminder.entry
             code = {0: "alert.near_today", 1: "alert.near_tomorrow"}.get(reminder.days_left, "alert.near")
             name = name_deadline(entry.kind, entry.subject)
@@ -179,6 +182,39 @@ class AlertService:
             news.append(_News(entry.item_id, reminder.key, words))
         async with self.store.transaction():
             return await self._raise(AlertKind.DEADLINE_NEAR, news)
+
+    async def _find_reminders(self, today: dt.date, zone: ZoneInfo) -> list[Reminder]:
+        near = DeadlineFilter(since=today, until=today + dt.timedelta(days=max(REMINDER_DAYS)))
+        rows, _ = await self.store.deadlines.list_open(near)
+        return find_due_reminders(merge_deadlines(rows), today=today, zone=zone)
+
+    async def _add_webhook_events(self, today: dt.date, zone: ZoneInfo) -> None:
+        """Store an event of each reminder; a team's own document speaks only where none of all states the day."""
+        teams = {endpoint.team_id for endpoint in await self.store.webhooks.list_endpoints()}
+        covered: set[int] = set()
+        now = self.clock.now()
+        for team_id in sorted(teams and teams | {None}, key=lambda number: number or 0):
+            with see_as(get_team_eyes(team_id)):
+                reminders = await self._find_reminders(today, zone)
+            fresh = [reminder for reminder in reminders if covered.isdisjoint(reminder.entry.items)]
+            if team_id is None:
+                covered = {item_id for reminder in reminders for item_id in reminder.entry.items}
+            facts = [
+                EventFact(
+                    WebhookEventType.DEADLINE_NEAR,
+                    f"deadline:{reminder.entry.id}",
+                    now,
+                    key=self._build_event_key(reminder, team_id),
+                )
+                for reminder in fresh
+            ]
+            if facts:
+                await self.store.webhooks.add_events_once(facts)
+
+    def _build_event_key(self, reminder: Reminder, team_id: int | None) -> str:
+        """Return the id of a reminder's event: the same at every look, and not that of another service's."""
+        named = f"{self.settings.web.public_url}|{team_id}|{reminder.key}"
+        return f"evt_{hashlib.sha256(named.encode()).hexdigest()[:32]}"
 
     async def release(self) -> None:
         """Put the alerts that wait into deliveries: one for each target, once its oldest alert is a minute old."""
@@ -195,7 +231,8 @@ class AlertService:
 
     async def _release_to(self, target: TargetSettings, alerts: Sequence[Alert], now: dt.datetime) -> None:
         name = f"alerts-{format_planned_time(now)}"
-        delivery = create_delivery(target, DeliveryKind.ALERT, name=name, planned_at=now, now=now)
+        team_id = await find_target_team(target, self.store)
+        delivery = create_delivery(target, DeliveryKind.ALERT, name=name, planned_at=now, now=now, team_id=team_id)
         if await self.store.alerts.release([alert.id or 0 for alert in alerts], delivery):
             _log.info("alerts released", delivery=delivery.id, count=len(alerts))
 
@@ -221,13 +258,30 @@ class AlertService:
                 found.target: found for item_id in sorted(item_ids) for found in recipients.get(item_id, ())
             }.values()
         ]
-        return await self._store(alerts)
+        return await self._store(
+            alerts, {entry.item_id: item_ids for entry, item_ids in zip(news, concerned, strict=True)}
+        )
 
-    async def _store(self, alerts: Sequence[Alert]) -> list[Alert]:
-        fresh = await self.store.alerts.add(alerts)
+    async def _store(self, alerts: Sequence[Alert], concerned: Mapping[int, set[int]] | None = None) -> list[Alert]:
+        """Store what is new; `concerned` are the items that the alerts of an item speak of, beside itself."""
+        fresh = await self.store.alerts.add(await self._drop_hidden(alerts, concerned or {}))
         for alert in fresh:
             _log.info("alert", kind=str(alert.kind), target=alert.target, item=alert.item_id, key=alert.key)
         return fresh
+
+    async def _drop_hidden(self, alerts: Sequence[Alert], concerned: Mapping[int, set[int]]) -> list[Alert]:
+        """Return the alerts whose items and topics the targets may see, each with the eyes of its team."""
+        if not alerts or not await self.store.teams.list_names():
+            return list(alerts)
+        targets = {target.name: target for target in self.settings.deliver.targets}
+        seen = []
+        for alert in alerts:
+            with see_as(get_team_eyes(await find_target_team(targets[alert.target], self.store))):
+                item_ids = concerned.get(alert.item_id, set()) | {alert.item_id}
+                is_topic_seen = alert.topic_id is None or await self.store.topics.get(alert.topic_id) is not None
+                if is_topic_seen and len(await self.store.topics.load_items(sorted(item_ids))) == len(item_ids):
+                    seen.append(alert)
+        return seen
 
     async def _find_recipients(self, item_ids: set[int]) -> dict[int, list[_Recipient]]:
         """Return who hears of which item: each target once, as its topic's where it would not hear of it otherwise."""

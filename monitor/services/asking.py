@@ -100,9 +100,11 @@ class AskService:
         """Return the question; `NotFound` where it is not there or of another person."""
         return self._describe(await self._load(question_id, by))
 
-    async def list(self, *, by: Actor, limit: int = 50) -> list[QuestionSchema]:
-        """The person's questions, the newest first."""
-        return [self._describe(row) for row in await self.store.questions.list_of(by.owner, limit=limit)]
+    async def list(
+        self, *, by: Actor, limit: int = 50, after: tuple[dt.datetime, str] | None = None
+    ) -> list[QuestionSchema]:
+        """The person's questions, the newest first; `after` is when the last one before was asked, and its id."""
+        return [self._describe(row) for row in await self.store.questions.list_of(by.owner, limit=limit, after=after)]
 
     async def remove(self, question_id: str, *, by: Actor) -> None:
         question = await self._load(question_id, by)

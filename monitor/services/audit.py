@@ -6,9 +6,8 @@ transaction of the store (`store.transaction()`), so that nothing is done unreco
 
 import datetime as dt
 import hashlib
-import re
-import secrets
 from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
@@ -20,8 +19,9 @@ from pydantic_core import to_jsonable_python
 from monitor.clock import Clock
 from monitor.db.database import Store
 from monitor.db.sessions import sanitize_text
-from monitor.db.tables.people import AuditEntry, Token
-from monitor.errors import Conflict, Forbidden, NotFound, UsageError
+from monitor.db.tables.people import AuditEntry
+from monitor.db.visibility import TeamIds, see_as
+from monitor.errors import Forbidden, UsageError
 from monitor.evidence.chain import hash_row
 from monitor.logs import send_audit_entry
 from monitor.services.schedules import get_midnight
@@ -35,6 +35,7 @@ class Actor:
     """A person or a program that acts, and the `address` that they ask from.
 
     `scopes` are those of a token, None where the role alone decides; `on_behalf_of` is the person who made the token.
+    `teams` are those whose subjects they see beside those of all, None where they see everything.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Actor:
     scopes: frozenset[str] | None = None
     address: str = ""
     on_behalf_of: str = ""
+    teams: TeamIds | None = None
 
     @property
     def owner(self) -> str:
@@ -70,7 +72,7 @@ NAME_PATTERN = r"^\w[\w.@+-]{0,59}$"  # what a person or a token may be called
 
 
 MAX_ADDRESS_CHARS = 64
-_EXPORT_BATCH = 1000
+_EXPORT_BATCH = 200
 _READ_INTERVAL = dt.timedelta(hours=1)
 _MAX_REMEMBERED_READS = 10_000
 _NEVER = dt.datetime.min.replace(tzinfo=dt.UTC)
@@ -115,6 +117,12 @@ class AuditAction(StrEnum):
     BRIEFING_SEND = "briefing.send"
     BRIEFING_SHARE = "briefing.share"
     BRIEFING_UNSHARE = "briefing.unshare"
+    CLIENT_PROFILE_ADD = "client_profile.add"
+    CLIENT_PROFILE_EDIT = "client_profile.edit"
+    CLIENT_PROFILE_REMOVE = "client_profile.remove"
+    SUBSCRIPTION_ADD = "subscription.add"
+    SUBSCRIPTION_CONFIRM = "subscription.confirm"
+    SUBSCRIPTION_END = "subscription.end"
     DELIVERY_RETRY = "delivery.retry"
     TARGET_ADD = "target.add"
     TARGET_EDIT = "target.edit"
@@ -129,6 +137,11 @@ class AuditAction(StrEnum):
     WEBHOOK_SECRET = "webhook.secret"  # noqa: S105
     WEBHOOK_TEST = "webhook.test"
     WEBHOOK_REPLAY = "webhook.replay"
+    EXPORT_ADD = "export.add"
+    EXPORT_EDIT = "export.edit"
+    EXPORT_REMOVE = "export.remove"
+    EXPORT_RUN = "export.run"
+    EXPORT_WRITE = "export.write"
     SETTINGS_CHANGE = "settings.change"
     SETTINGS_FORGET = "settings.forget"
     PROMPT_CHANGE = "prompt.change"
@@ -144,6 +157,14 @@ class AuditAction(StrEnum):
     PERSON_SHUT_OUT = "person.shut_out"
     PERSON_LET_IN = "person.let_in"
     PERSON_ERASE = "person.erase"
+    PASSKEY_ADD = "passkey.add"
+    PASSKEY_RENAME = "passkey.rename"
+    PASSKEY_REMOVE = "passkey.remove"
+    SECOND_FACTOR_ADD = "second_factor.add"
+    SECOND_FACTOR_CODES = "second_factor.codes"
+    SECOND_FACTOR_REMOVE = "second_factor.remove"
+    PERSON_LINK = "person.link"
+    PERSON_UNLINK = "person.unlink"
     SESSION_END = "session.end"
     SIGN_IN = "session.sign_in"
     SIGN_IN_FAILED = "session.sign_in_failed"
@@ -151,6 +172,12 @@ class AuditAction(StrEnum):
     SIGN_OUT = "session.sign_out"
     TOKEN_ADD = "token.add"  # noqa: S105
     TOKEN_REVOKE = "token.revoke"  # noqa: S105
+    TOKEN_REFUSED = "token.refused"  # noqa: S105
+    TEAM_ADD = "team.add"
+    TEAM_RENAME = "team.rename"
+    TEAM_REMOVE = "team.remove"
+    TEAM_MEMBERS = "team.members"
+    TEAM_ASSIGN = "team.assign"
     FEED_KEY_ADD = "feed_key.add"
     FEED_KEY_REVOKE = "feed_key.revoke"
     EVALUATION_START = "evaluation.start"
@@ -163,6 +190,7 @@ class AuditAction(StrEnum):
     RESEARCH_REMARK = "research.remark"
     RESEARCH_CANCEL = "research.cancel"
     RESEARCH_RESUME = "research.resume"
+    RESEARCH_EDIT = "research.edit"
     RESEARCH_SHARE = "research.share"
     RESEARCH_SCHEDULE = "research.schedule"
     RESEARCH_DELETE = "research.delete"
@@ -190,6 +218,13 @@ class AuditedService:
 
     store: Store
     clock: Clock
+
+    @asynccontextmanager
+    async def change_for_everybody(self) -> AsyncIterator[None]:
+        """A transaction that sees everything: what is derived in it holds for everybody, whoever acts."""
+        with see_as(None):
+            async with self.store.transaction():
+                yield
 
     async def record(self, by: Actor, action: AuditAction, subject: str, **detail: Any) -> None:
         entry = AuditEntry(
@@ -283,98 +318,6 @@ def parse_role(word: str) -> Role:
     if word not in set(Role):
         raise UsageError("person.unknown_role", role=word, known=list(Role))
     return Role(word)
-
-
-_USE_UPDATE_INTERVAL = dt.timedelta(minutes=1)
-MAX_TOKEN_DAYS = 3650
-
-
-class TokenScope(StrEnum):
-    READ = "read"
-    WRITE = "write"
-    RUN = "run"
-    ADMIN = "admin"
-
-
-class TokenService(AuditedService):
-    """Creates and recognises tokens. A token is shown once; the database holds only its hash."""
-
-    async def create(
-        self, name: str, role: str, *, scopes: Sequence[str] = (), days: int | None = None, by: Actor
-    ) -> str:
-        """Create a token under a name, good for so many days; without scopes it may do all that its role may.
-
-        The command line may replace a token of the same name. Nobody else can create one that may do more than they
-        themselves, nor under a name that a token or a person has.
-        """
-        wanted, chosen = parse_role(role), sorted({_parse_scope(scope) for scope in scopes}, key=list(TokenScope).index)
-        if not re.fullmatch(NAME_PATTERN, name) or name in RESERVED_NAMES:
-            raise UsageError("token.bad_name", name=name)
-        if days is not None and not 1 <= days <= MAX_TOKEN_DAYS:
-            raise UsageError("token.bad_days", days=days, limit=MAX_TOKEN_DAYS)
-        is_command = by is COMMAND_LINE
-        if not is_command:
-            _check_creator(by, wanted, chosen)
-        token, now = secrets.token_urlsafe(32), self.clock.now()
-        row = Token(
-            name=name,
-            hash=hash_token(token),
-            role=wanted,
-            scopes=[str(scope) for scope in chosen],
-            created_at=now,
-            created_by="" if is_command else by.name,
-            expires_at=None if days is None else now + dt.timedelta(days),
-        )
-        async with self.store.transaction():
-            if not await self.store.tokens.save(row, may_replace=is_command):
-                raise Conflict("token.name_taken", name=name)
-            after = {"role": wanted, "scopes": row.scopes, "days": days}
-            await self.record(by, AuditAction.TOKEN_ADD, name, after=after)
-        return token
-
-    async def list_tokens(self, *, created_by: str | None = None) -> list[Token]:
-        return [
-            token
-            for token in await self.store.tokens.list_all()
-            if created_by is None or token.created_by == created_by
-        ]
-
-    async def authenticate(self, token: str) -> Token | None:
-        """Return the token with the lesser of its own role and its creator's; None where it is not good any more."""
-        now = self.clock.now()
-        found = await self.store.tokens.find_by_hash(hash_token(token), now)
-        if found is None:
-            return None
-        row, creator = found
-        if row.last_used_at is None or now - row.last_used_at >= _USE_UPDATE_INTERVAL:
-            await self.store.tokens.touch(row.name, at=now)
-        if creator is not None:
-            row.role = min(row.role, creator.role, key=ROLE_ORDER.index)
-        return row
-
-    async def revoke(self, name: str, *, by: Actor, created_by: str | None = None) -> Token:
-        """End a token, one of that person's where one is given; another's takes an administrator."""
-        if created_by != by.name:
-            by.require(Role.ADMIN)
-        async with self.store.transaction():
-            token = await self.store.tokens.remove(name, owner=created_by)
-            if token is None:
-                raise NotFound("token.not_found", name=name)
-            await self.record(by, AuditAction.TOKEN_REVOKE, name)
-        return token
-
-
-def _check_creator(by: Actor, role: Role, scopes: Sequence[TokenScope]) -> None:
-    if not by.has_role(role):
-        raise UsageError("token.role_too_high", own=by.role, role=role)
-    if by.scopes is not None and (not scopes or not by.scopes.issuperset(scopes)):
-        raise UsageError("token.scope_too_wide", scopes=sorted(by.scopes))
-
-
-def _parse_scope(word: str) -> TokenScope:
-    if word not in set(TokenScope):
-        raise UsageError("token.unknown_scope", scope=word, known=list(TokenScope))
-    return TokenScope(word)
 
 
 def hash_token(token: str) -> str:

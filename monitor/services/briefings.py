@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, StringConstraints
 
 from monitor.briefing.compose import (
     Briefing,
@@ -36,6 +36,7 @@ from monitor.db.reading import UnseenPlace
 from monitor.db.tables.collection import Item, Source
 from monitor.db.tables.people import ComposeStage
 from monitor.db.tables.policies import Topic, TopicFit
+from monitor.db.visibility import see_as
 from monitor.dedupe.clusters import DocumentCluster, cluster_in_workers
 from monitor.errors import NotFound, UsageError
 from monitor.i18n.message import Message
@@ -49,6 +50,7 @@ from monitor.services.prompts import PromptsLoader
 from monitor.services.runs import RunSummary, load_run_summaries
 from monitor.services.runtime import ChatModelFactory
 from monitor.services.schedules import get_midnight
+from monitor.services.teams import choose_eyes
 from monitor.vocabulary import ItemType
 
 _LANGUAGES = ("zh", "en")
@@ -81,6 +83,21 @@ class BriefingQuery(BaseModel):
     timezone: str | None = None
     group: GroupBy = "theme"
     topic: str | None = None
+    team_id: int | None = None
+
+
+_Word = Annotated[str, StringConstraints(min_length=1, max_length=200, strip_whitespace=True)]
+
+
+class BriefingConditions(BaseModel):
+    """What briefings are of, whatever their period; of `tags` and `keywords` one has to fit."""
+
+    topic: _Word | None = None
+    sources: list[_Word] = Field(default_factory=list, max_length=200)
+    tags: list[_Word] = Field(default_factory=list, max_length=50)
+    types: list[ItemType] = Field(default_factory=list, max_length=len(ItemType))
+    keywords: list[_Word] = Field(default_factory=list, max_length=50)
+    language: Literal["zh", "en"] = "zh"
 
 
 StageReporter = Callable[[ComposeStage], Awaitable[None]]
@@ -114,7 +131,14 @@ class BriefingService:
     async def compose(
         self, query: BriefingQuery, *, include_all: bool = False, report: StageReporter = _report_nothing
     ) -> Briefing:
-        """Compose for every enabled source that is meant; with `include_all` every item is in full, or `UsageError`."""
+        """Compose for every enabled source that is meant; with `include_all` every item is in full, or `UsageError`.
+
+        Whoever asks, it is composed with the eyes of its team, or of nobody in particular.
+        """
+        with see_as(choose_eyes(query.team_id)):
+            return await self._compose(query, include_all=include_all, report=report)
+
+    async def _compose(self, query: BriefingQuery, *, include_all: bool, report: StageReporter) -> Briefing:
         if query.language not in _LANGUAGES:
             raise UsageError("briefing.unknown_language", language=query.language, known=_LANGUAGES)
         await check_sources(query.sources, self.store)
@@ -172,8 +196,15 @@ class BriefingService:
         await report(ComposeStage.WRITE)
         return await self._write_prose(briefing, query, texts, model, prompts)
 
-    async def compose_items(self, item_ids: Sequence[int], *, language: str) -> Briefing:
-        """Compose a briefing of these items alone, by rule, without states of sources; gone items are passed over."""
+    async def compose_items(self, item_ids: Sequence[int], *, language: str, team_id: int | None = None) -> Briefing:
+        """Compose a briefing of these items alone, by rule, without states of sources.
+
+        Items that are gone are passed over, and so are those of other teams.
+        """
+        with see_as(choose_eyes(team_id)):
+            return await self._compose_items(item_ids, language=language)
+
+    async def _compose_items(self, item_ids: Sequence[int], *, language: str) -> Briefing:
         now = self.clock.now().astimezone(ZoneInfo(self.settings.timezone))
         items = await self.store.items.list(ItemFilter(ids=item_ids, is_hidden=None), limit=None)
         ids = [item.id or 0 for item in items]

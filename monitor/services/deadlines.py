@@ -14,6 +14,7 @@ from monitor.db.database import Store
 from monitor.db.queries.deadlines import DeadlineFilter, DeadlineMoveView, DeadlineRow
 from monitor.db.tables.collection import Item
 from monitor.db.tables.policies import DeadlineMove
+from monitor.db.visibility import see_as
 from monitor.document import DocumentFacts
 from monitor.errors import NotFound
 from monitor.exports.document import normalize_line
@@ -23,6 +24,7 @@ from monitor.i18n.message import Message
 from monitor.policies.calendar import DeadlineEntry, find_postponements, merge_deadlines
 from monitor.policies.changes import DeadlineChange, compare_deadlines, list_deadlines, name_deadline, update_deadlines
 from monitor.services.alerts import AlertService
+from monitor.services.teams import find_person_eyes
 from monitor.vocabulary import DeadlineKind
 
 if TYPE_CHECKING:
@@ -143,12 +145,20 @@ class DeadlineService:
         return await asyncio.to_thread(build_calendar, entries, language=language, name=name)
 
     async def build_private_calendar(self, key: str, *, language: str) -> bytes:
-        """Return the calendar of a topic that somebody follows, by its key; `NotFound` for a key that is none."""
-        topic = await self.store.deadlines.find_calendar(key)
-        if topic is None:
+        """Return the calendar of a topic that somebody follows, by its key, with what that person may see.
+
+        `NotFound` for a key that is none, and where they do not see the topic any more.
+        """
+        with see_as(None):
+            found = await self.store.deadlines.find_calendar(key)
+        if found is None:
             raise NotFound("deadline.no_calendar")
-        since = self._get_today() - _CALENDAR_PAST
-        entries = await self._load_entries(DeadlineFilter(since=since, topic_id=topic.id))
+        topic, person = found
+        with see_as(await find_person_eyes(person, self.store)):
+            if await self.store.topics.get(topic.id or 0) is None:
+                raise NotFound("deadline.no_calendar")
+            since = self._get_today() - _CALENDAR_PAST
+            entries = await self._load_entries(DeadlineFilter(since=since, topic_id=topic.id))
         return await asyncio.to_thread(build_calendar, entries, language=language, name=topic.name)
 
     async def _load_entries(self, wanted: DeadlineFilter, *, per_day: int | None = None) -> list[DeadlineEntry]:

@@ -24,12 +24,13 @@ from monitor.errors import Conflict, NotFound, UsageError, WorkFailed
 from monitor.exports.registry import BRIEFING_FORMATS, get_format
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel, describe_validation_error
-from monitor.services.audit import Actor, AuditAction, AuditedService, AuditRecord
+from monitor.services.audit import SERVICE, Actor, AuditAction, AuditedService, AuditRecord
 from monitor.services.dispatch import DeliveryDispatcher, find_target, parse_briefing_record
 from monitor.services.drafts import BriefingDraft, format_subject
 from monitor.services.runtime import ServiceWatch, WorkerRegistry, has_worker
 from monitor.services.schedules import check_schedule, find_next_fire_time
 from monitor.services.settings import InvalidSettings, SettingsService
+from monitor.services.teams import find_target_team, list_seen_targets
 from monitor.steps import StepRunner
 from monitor.vocabulary import ItemType, Role
 
@@ -65,9 +66,13 @@ class DeliveryService(AuditedService):
     dispatch: DeliveryDispatcher
     steps: StepRunner
 
+    async def find_target(self, name: str) -> TargetSettings:
+        """Return a target that whoever asks may see; `NotFound` names those that there are."""
+        return find_target(await list_seen_targets(self.settings, self.store), name)
+
     async def send_test(self, target_name: str, *, by: Actor) -> DeliverySchema:
         by.require(Role.ADMIN)
-        delivery = self._create_delivery(target_name, DeliveryKind.TEST)
+        delivery = await self._create_delivery(target_name, DeliveryKind.TEST)
         delivery.next_try_at, delivery.attempts_allowed = None, 1
         async with self.store.transaction():
             await self.store.deliveries.create(delivery)
@@ -81,14 +86,14 @@ class DeliveryService(AuditedService):
         async with self.store.transaction():
             await self.record(by, AuditAction.TARGET_TEST, target.name, address=target.shown)
         now = self.clock.now()
-        delivery = create_delivery(target, DeliveryKind.TEST, name="try", planned_at=now, now=now)
+        delivery = create_delivery(target, DeliveryKind.TEST, name="try", planned_at=now, now=now, team_id=None)
         return await self.dispatch.send_once(delivery, target)
 
     async def send_now(self, target_name: str, day: dt.date | None = None, *, by: Actor) -> DeliverySchema:
         """Send the briefing of a day, by default today, without waiting for sources; what is planned stays planned."""
         by.require(Role.EDITOR)
-        delivery = self._create_delivery(target_name, DeliveryKind.TYPED)
-        timezone = find_target(self.settings, target_name).timezone or self.settings.timezone
+        delivery = await self._create_delivery(target_name, DeliveryKind.TYPED)
+        timezone = (await self.find_target(target_name)).timezone or self.settings.timezone
         delivery.day = day or delivery.planned_at.astimezone(ZoneInfo(timezone)).date()
         record = AuditRecord(AuditAction.TARGET_SEND, target_name, {"delivery": delivery.id})
         return await self._send(delivery, None, record, by=by)
@@ -108,14 +113,15 @@ class DeliveryService(AuditedService):
         to that address alone, as a test of the mail.
         """
         by.require(Role.EDITOR)
-        target = find_target(self.settings, target_name)
+        target = await self.find_target(target_name)
         briefing, row = draft.briefing, draft.row
         if not (target.include_gaps if include_gaps is None else include_gaps):
             briefing = drop_gaps(briefing)
         if test_to is not None and (target.kind != "mail" or not is_mail_address(test_to)):
             raise UsageError("delivery.no_test_address", target=target_name, address=test_to)
-        delivery = self._create_delivery(target_name, DeliveryKind.TYPED)
+        delivery = await self._create_delivery(target_name, DeliveryKind.TYPED)
         delivery.day, delivery.saved_id, delivery.test_to = briefing.period.until, row.id, test_to
+        delivery.team_id = row.team_id  # as it stands: the target's readers are who it is sent to
         composed = BriefingRecord(
             delivery_id=delivery.id, composed_at=briefing.generated_at, briefing=briefing.model_dump(mode="json")
         )
@@ -124,6 +130,19 @@ class DeliveryService(AuditedService):
             detail["test_to"] = test_to
         record = AuditRecord(AuditAction.BRIEFING_SEND, format_subject(row.id, row.title), detail)
         return await self._send(delivery, composed, record, by=by, wait=False)
+
+    async def send_saved_to_all(
+        self, target_names: Sequence[str], draft: BriefingDraft, *, by: Actor, include_gaps: bool | None = None
+    ) -> Sequence[DeliverySchema]:
+        """Send a saved briefing to several targets, each by a delivery of its own, which says what became of it.
+
+        `NotFound` for an unknown target, before anything is sent. Arguments as those of `send_saved`.
+        """
+        by.require(Role.EDITOR)
+        names = dict.fromkeys(target_names)
+        for name in names:
+            await self.find_target(name)
+        return [await self.send_saved(name, draft, by=by, include_gaps=include_gaps) for name in names]
 
     async def _send(
         self, delivery: Delivery, composed: BriefingRecord | None, record: AuditRecord, *, by: Actor, wait: bool = True
@@ -138,8 +157,8 @@ class DeliveryService(AuditedService):
     async def retry(self, delivery_id: str, *, by: Actor, wait: bool = True) -> DeliverySchema:
         """Try a failed delivery again, with the briefing, the key and the Message-ID that it had."""
         by.require(Role.EDITOR)
-        delivery = await self._load_delivery(delivery_id)
-        find_target(self.settings, delivery.target)
+        delivery = await self._load_delivery(delivery_id, by=by)
+        await self.dispatch.load_recipient(delivery)
         is_served = await has_worker(self.presence)
         async with self.store.transaction():
             if not await self.store.deliveries.retry(delivery_id, at=self._lease(is_served=is_served)):
@@ -147,19 +166,20 @@ class DeliveryService(AuditedService):
             await self.record(by, AuditAction.DELIVERY_RETRY, delivery_id)
         return await self._attempt(delivery, is_served=is_served, wait=wait)
 
-    def _create_delivery(self, target_name: str, kind: DeliveryKind) -> Delivery:
-        target, now = find_target(self.settings, target_name), self.clock.now()
+    async def _create_delivery(self, target_name: str, kind: DeliveryKind) -> Delivery:
+        target, now = await self.find_target(target_name), self.clock.now()
         prefix = "test-" if kind is DeliveryKind.TEST else ""
         name = f"{prefix}{format_planned_time(now)}-{secrets.token_hex(2)}"
-        return create_delivery(target, kind, name=name, planned_at=now, now=now)
+        team_id = await find_target_team(target, self.store)
+        return create_delivery(target, kind, name=name, planned_at=now, now=now, team_id=team_id)
 
     def _lease(self, *, is_served: bool) -> dt.datetime:
         """Return from when a worker may take a delivery: at once, or after this process had its try."""
         now = self.clock.now()
         return now if is_served else now + _COMMAND_LEASE
 
-    async def get_sent_briefing(self, delivery_id: str) -> Briefing:
-        await self._load_delivery(delivery_id)
+    async def get_sent_briefing(self, delivery_id: str, *, by: Actor) -> Briefing:
+        await self._load_delivery(delivery_id, by=by)
         briefing = parse_briefing_record(await self.store.deliveries.get_briefing(delivery_id))
         if briefing is None:
             raise NotFound("delivery.no_briefing", delivery=delivery_id)
@@ -178,16 +198,23 @@ class DeliveryService(AuditedService):
     async def list(
         self,
         *,
+        by: Actor,
         target: str | None = None,
         saved_id: int | None = None,
         before: tuple[dt.datetime, str] | None = None,
         limit: int = 50,
     ) -> list[DeliverySchema]:
-        """Return the log, newest first, behind `before`: planned time and id. `UsageError` for an unknown target."""
+        """Return the log, newest first, behind `before`: planned time and id. `UsageError` for an unknown target.
+
+        What goes to subscribers is seen by administrators and by themselves.
+        """
         name = None if target is None else sanitize_text(target)
-        rows = await self.store.deliveries.list(target=name, saved_id=saved_id, before=before, limit=limit)
+        seen_by = None if by.has_role(Role.ADMIN) else by.owner
+        rows = await self.store.deliveries.list(
+            target=name, saved_id=saved_id, before=before, seen_by=seen_by, limit=limit
+        )
         if target is not None and not rows and before is None:
-            find_target(self.settings, target)
+            await self.find_target(target)
         return [_build_delivery_schema(row) for row in rows]
 
     async def _attempt(self, delivery: Delivery, *, is_served: bool, wait: bool = True) -> DeliverySchema:
@@ -207,9 +234,9 @@ class DeliveryService(AuditedService):
     async def _get_schema(self, delivery_id: str) -> DeliverySchema:
         return _build_delivery_schema(await self._load_delivery(delivery_id))
 
-    async def _load_delivery(self, delivery_id: str) -> Delivery:
+    async def _load_delivery(self, delivery_id: str, *, by: Actor = SERVICE) -> Delivery:
         delivery = await self.store.deliveries.get(sanitize_text(delivery_id))
-        if delivery is None:
+        if delivery is None or not (delivery.person in (None, by.owner) or by.has_role(Role.ADMIN)):
             raise NotFound("delivery.not_found", delivery=delivery_id)
         return delivery
 
@@ -252,10 +279,12 @@ class TargetSchema(BaseModel):
     types: list[str]
     keywords: list[str]
     topic: str | None
+    team: str | None
     top: int | None
     include_gaps: bool
     alarms: bool
     alerts: bool
+    subscriptions: bool
     last: DeliverySchema | None = None
 
 
@@ -265,8 +294,9 @@ class TargetService:
     deliveries: DeliveryService
     clock: Clock
 
-    def list_names(self) -> list[str]:
-        return [target.name for target in self.settings.deliver.targets]
+    async def list_names(self) -> list[str]:
+        """Return the names of the targets that whoever asks may see."""
+        return [target.name for target in await list_seen_targets(self.settings, self.deliveries.store)]
 
     async def list(self) -> list[TargetSchema]:
         return [await self._build_schema(target) for target in self.settings.deliver.targets]
@@ -274,7 +304,7 @@ class TargetService:
     async def _build_schema(self, target: TargetSettings) -> TargetSchema:
         zone = target.timezone or self.settings.timezone
         next_at = find_next_fire_time(target.schedule, zone, self.clock.now()) if target.schedule else None
-        last = await self.deliveries.list(target=target.name, limit=1)
+        last = await self.deliveries.list(by=SERVICE, target=target.name, limit=1)
         fields = target.model_dump(include=set(TargetSchema.model_fields) - {"timezone"})
         return TargetSchema(
             **fields,
@@ -322,12 +352,14 @@ class TargetForm(BaseModel):
     formats: list[str] = Field(default_factory=list, max_length=20)
     language: Literal["zh", "en"] = "zh"
     topic: str | None = Field(default=None, max_length=200)
+    team: str | None = Field(default=None, max_length=60)
     top: int | None = Field(default=None, strict=True, ge=1, le=100_000)
     include_gaps: bool = Field(default=True, strict=True)
     quiet: Literal["none", "note"] = "none"
     deadline_minutes: int = Field(default=60, strict=True, ge=0, le=1440)
     alarms: bool = Field(default=False, strict=True)
     alerts: bool = Field(default=False, strict=True)
+    subscriptions: bool = Field(default=False, strict=True)
 
 
 class TargetChange(BaseModel):
@@ -343,7 +375,7 @@ class TargetEditingService:
     settings_service: SettingsService
 
     def get(self, name: str) -> TargetSettings:
-        return find_target(self.settings_service.current, name)
+        return find_target(self.settings_service.current.deliver.targets, name)
 
     def build(self, name: str, form: TargetForm) -> TargetSettings:
         """Build a target that is not stored; `InvalidSettings` says by field what is wrong.
@@ -367,6 +399,7 @@ class TargetEditingService:
         if any(target.name == name for target in self._targets):
             raise Conflict("target.name_taken", target=name)
         target = self._build_target(name, form, None)
+        await self._check_team(target)
         change = TargetChange(name=name, before=None, after=await self._describe(target, form.secret))
         await self._save(AuditAction.TARGET_ADD, change, [*self._targets, target], by=by, secret=form.secret)
         return change
@@ -376,6 +409,7 @@ class TargetEditingService:
         await self.settings_service.reload_if_changed()
         known = self.get(name)
         target = self._build_target(name, form, known)
+        await self._check_team(target)
         after = await self._describe(target, form.secret)
         change = TargetChange(name=name, before=await self._describe(known), after=after)
         targets = [target if other.name == name else other for other in self._targets]
@@ -389,6 +423,10 @@ class TargetEditingService:
         targets = [target for target in self._targets if target.name != name]
         await self._save(AuditAction.TARGET_REMOVE, change, targets, by=by)
         return change
+
+    async def _check_team(self, target: TargetSettings) -> None:
+        if target.team is not None and await find_target_team(target, self.settings_service.store) is None:
+            raise InvalidSettings({"team": Message.of("team.not_found", team=target.team)})
 
     @property
     def _targets(self) -> list[TargetSettings]:

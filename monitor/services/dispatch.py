@@ -2,7 +2,7 @@
 
 import datetime as dt
 import traceback
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from zoneinfo import ZoneInfo
 
@@ -14,6 +14,7 @@ from monitor.briefing.deliver import (
     build_alert_notification,
     build_attachment_name,
     build_briefing_notification,
+    build_confirmation_notification,
     build_test_notification,
     decide_retry,
     is_quiet,
@@ -24,6 +25,7 @@ from monitor.config.targets import TargetSettings
 from monitor.db.database import Store
 from monitor.db.tables.collection import Source
 from monitor.db.tables.delivery import BriefingRecord, Delivery, DeliveryKind, DeliveryOutcome, DeliveryStatus
+from monitor.db.visibility import see_as
 from monitor.errors import DatabaseGone, MonitorError, NotDelivered, NotFound, UsageError
 from monitor.exports.registry import get_format
 from monitor.i18n.message import Message
@@ -31,11 +33,21 @@ from monitor.logs import get_logger
 from monitor.notify.notification import Channel, Notification, NotificationAttachment
 from monitor.services.briefings import BriefingQuery, BriefingService
 from monitor.services.schedules import find_next_fire_time
+from monitor.services.subscriptions import Subscriber, SubscriptionOver, build_link, load_subscriber
+from monitor.services.teams import get_team_eyes
 from monitor.steps import StepRunner
 from monitor.vocabulary import ItemType
 
 BriefingWriter = Callable[[Briefing, str], Awaitable[bytes]]  # in the format of that name
 _log = get_logger("deliveries")
+
+
+@dataclass(frozen=True)
+class Recipient:
+    """Whom a delivery is for: a target, and the subscriber where it is that of a subscription."""
+
+    target: TargetSettings
+    subscriber: Subscriber | None = None
 
 
 @dataclass(kw_only=True)
@@ -52,15 +64,23 @@ class DeliveryDispatcher:
         for delivery in await self.store.deliveries.list(status=[DeliveryStatus.WAITING], limit=None):
             # What was planned for later than now was planned by a clock that was ahead.
             is_late = delivery.deadline_at is None or delivery.deadline_at <= now or delivery.planned_at > now
-            if is_late or not await self._list_unfinished_sources(delivery):
+            if is_late or not await self._is_awaited(delivery):
                 await self.store.deliveries.release(delivery.id, at=now)
+
+    async def load_recipient(self, delivery: Delivery) -> Recipient:
+        """Return whom a delivery is for; `UsageError` where the target is gone, `SubscriptionOver` for nobody."""
+        subscriber = await load_subscriber(delivery, self.settings, self.store)
+        if subscriber is not None:
+            return Recipient(subscriber.target, subscriber)
+        return Recipient(find_target(self.settings.deliver.targets, delivery.target))
 
     async def attempt_delivery(self, delivery_id: str, attempt: int, steps: StepRunner) -> DeliveryStatus | None:
         """Make the attempt that follows `attempt` others; one that is recorded already is not made again."""
         delivery = await self.store.deliveries.get(delivery_id)
         if delivery is None or delivery.status is not DeliveryStatus.QUEUED or delivery.attempts != attempt:
             return delivery.status if delivery else None
-        outcome = await self._compose_and_send(delivery, steps)
+        with see_as(get_team_eyes(delivery.team_id)):
+            outcome = await self._compose_and_send(delivery, steps)
         if await self.store.deliveries.record_attempt(delivery_id, attempt, outcome):
             facts = {"id": delivery.id, "target": delivery.target, "status": str(outcome.status)}
             _log.info("delivery", **facts, attempt=attempt + 1, error=outcome.last_error and str(outcome.last_error))
@@ -68,15 +88,27 @@ class DeliveryDispatcher:
 
     async def _compose_and_send(self, delivery: Delivery, steps: StepRunner) -> DeliveryOutcome:
         try:
-            target = find_target(self.settings, delivery.target)
-            is_for_sending = await steps.run("compose", bool, lambda: self._compose(delivery, target))
+            recipient = await self.load_recipient(delivery)
+            is_for_sending = await steps.run("compose", bool, lambda: self._compose(delivery, recipient.target))
         except DatabaseGone:
             raise
+        except SubscriptionOver as over:
+            return DeliveryOutcome(status=DeliveryStatus.QUIET, last_error=over.message)
         except MonitorError as error:
             return decide_retry(delivery, error, self.clock.now())
         if not is_for_sending:
             return DeliveryOutcome(status=DeliveryStatus.QUIET)
-        return await steps.run("send", DeliveryOutcome, lambda: self._send(delivery, target))
+        return await steps.run("send", DeliveryOutcome, lambda: self._send_if_wanted(delivery))
+
+    async def _send_if_wanted(self, delivery: Delivery) -> DeliveryOutcome:
+        """Send what is composed; composing takes its time, and the recipient may have gone meanwhile."""
+        try:
+            recipient = await self.load_recipient(delivery)
+        except SubscriptionOver as over:
+            return DeliveryOutcome(status=DeliveryStatus.QUIET, last_error=over.message)
+        except UsageError as error:
+            return decide_retry(delivery, error, self.clock.now())
+        return await self._send(delivery, recipient)
 
     async def _compose(self, delivery: Delivery, target: TargetSettings) -> bool:
         """Compose and store the briefing; False where it is empty and the target wants no empty ones."""
@@ -84,7 +116,7 @@ class DeliveryDispatcher:
             return True
         record = await self.store.deliveries.get_briefing(delivery.id)
         if record is None:
-            unfinished = await self._list_unfinished_sources(delivery)
+            unfinished = await self._list_unfinished_sources(delivery, target)
             briefing = await self.briefings.compose(await self._build_query(delivery, target))
             record = BriefingRecord(
                 delivery_id=delivery.id,
@@ -120,12 +152,13 @@ class DeliveryDispatcher:
             language=target.language,
             timezone=target.timezone,
             topic=target.topic,
+            team_id=delivery.team_id,
         )
 
-    async def _send(self, delivery: Delivery, target: TargetSettings) -> DeliveryOutcome:
+    async def _send(self, delivery: Delivery, recipient: Recipient) -> DeliveryOutcome:
         try:
-            notification = await self._build_notification(delivery, target)
-            await self.new_channel(target).send(notification, accepted=delivery.accepted)
+            notification = await self._build_notification(delivery, recipient.target, recipient.subscriber)
+            await self.new_channel(recipient.target).send(notification, accepted=delivery.accepted)
         except DatabaseGone:
             raise
         except MonitorError as error:
@@ -139,9 +172,14 @@ class DeliveryDispatcher:
 
     async def send_once(self, delivery: Delivery, target: TargetSettings) -> Message | None:
         """Send what is in no log; return why it did not arrive."""
-        return (await self._send(delivery, target)).last_error
+        return (await self._send(delivery, Recipient(target))).last_error
 
-    async def _build_notification(self, delivery: Delivery, target: TargetSettings) -> Notification:
+    async def _build_notification(
+        self, delivery: Delivery, target: TargetSettings, subscriber: Subscriber | None
+    ) -> Notification:
+        link = build_link(subscriber.subscription, self.settings) if subscriber is not None else None
+        if subscriber is not None and link and delivery.kind is DeliveryKind.CONFIRMATION:
+            return build_confirmation_notification(delivery, target.language, link, person=subscriber.owner.name)
         if delivery.kind is DeliveryKind.TEST:
             return build_test_notification(delivery, target.language, delivery.planned_at)
         if delivery.kind is DeliveryKind.ALARM:
@@ -166,17 +204,25 @@ class DeliveryDispatcher:
             )
             for name in target.formats
         ]
-        return build_briefing_notification(delivery, briefing, unfinished=record.unfinished, enclosures=enclosures)
+        return build_briefing_notification(
+            delivery, briefing, unfinished=record.unfinished, enclosures=enclosures, unsubscribe_url=link
+        )
 
-    async def _list_unfinished_sources(self, delivery: Delivery) -> list[str]:
+    async def _is_awaited(self, delivery: Delivery) -> bool:
+        try:
+            target = (await self.load_recipient(delivery)).target
+        except UsageError:
+            return False
+        return bool(await self._list_unfinished_sources(delivery, target))
+
+    async def _list_unfinished_sources(self, delivery: Delivery, target: TargetSettings) -> list[str]:
         """Return the sources that a planned briefing waits for: due by its time, and not done or not even begun."""
         if delivery.kind is not DeliveryKind.PLANNED:
             return []
-        targets = [target for target in self.settings.deliver.targets if target.name == delivery.target]
         chosen = [
             source
             for source in await self.store.sources.list(only_enabled=True)
-            if any(_is_target_source(source, target) for target in targets)
+            if source.team_id in (None, delivery.team_id) and _is_target_source(source, target)
         ]
         planned_at = delivery.planned_at
         open_runs = {run.source_id for run in await self.store.runs.list_open() if run.planned_at <= planned_at}
@@ -188,9 +234,9 @@ class DeliveryDispatcher:
         return [source.name for source in chosen if source.id in open_runs | not_begun]
 
 
-def find_target(settings: Settings, name: str) -> TargetSettings:
+def find_target(among: Sequence[TargetSettings], name: str) -> TargetSettings:
     """Return the delivery target; `NotFound` names those that there are."""
-    targets = {target.name: target for target in settings.deliver.targets}
+    targets = {target.name: target for target in among}
     if name not in targets:
         raise NotFound("target.not_found", target=name, known=list(targets) or [Message("target.none")])
     return targets[name]

@@ -30,6 +30,7 @@ from monitor.db.database import Store
 from monitor.db.queries.delivery import BriefingRow
 from monitor.db.queries.filters import ItemFilter
 from monitor.db.tables.people import ComposeStage, KeptBriefing, SavedBriefing
+from monitor.db.visibility import see_as
 from monitor.errors import Conflict, MonitorError, NotFound, UsageError
 from monitor.exports.docx import open_template
 from monitor.exports.registry import Content, export_content
@@ -37,6 +38,7 @@ from monitor.i18n.message import Message
 from monitor.logs import get_logger
 from monitor.services.audit import Actor, AuditAction, AuditedService
 from monitor.services.briefings import MAX_EDITABLE_ITEMS, BriefingQuery, BriefingService
+from monitor.services.teams import choose_eyes
 from monitor.vocabulary import Role
 
 _KEPT_FOR = dt.timedelta(days=30)  # since somebody last had it composed
@@ -119,6 +121,7 @@ class KeptBriefingService:
 
     async def get(self, query: BriefingQuery) -> KeptBriefingState | None:
         """Return what is kept of the query's scope, without composing; None where nobody asked for it yet."""
+        choose_eyes(query.team_id)
         scope = self._resolve(query)
         row = await self.store.kept_briefings.get(_build_key(scope))
         if row is None:
@@ -137,6 +140,7 @@ class KeptBriefingService:
 
     async def start(self, query: BriefingQuery) -> str:
         """Begin to compose the query's scope, unless that is under way; return its key."""
+        choose_eyes(query.team_id)
         scope = self._resolve(query)
         key, now = _build_key(scope), self.clock.now()
         row = KeptBriefing(key=key, query=scope.model_dump(mode="json", exclude={"previous"}), updated_at=now)
@@ -209,7 +213,8 @@ class KeptBriefingService:
         wanted = ItemFilter(
             sources=scope.sources, tags=scope.tags, types=scope.types, keywords=scope.keywords, first_seen_since=since
         )
-        return await self.store.items.count(wanted, cap=_MAX_NEW_ITEMS)
+        with see_as(choose_eyes(scope.team_id)):
+            return await self.store.items.count(wanted, cap=_MAX_NEW_ITEMS)
 
 
 def show_initially(composed: Briefing, query: BriefingQuery) -> Briefing:
@@ -243,7 +248,11 @@ class BriefingDraft:
 
     @property
     def briefing(self) -> Briefing:
-        return apply_edit(self.composed, self.edit, by=self.row.edited_by)
+        """The briefing as it was edited; "read online" leads to its own page."""
+        edited, home = apply_edit(self.composed, self.edit, by=self.row.edited_by), self.composed.public_url
+        return (
+            edited.model_copy(update={"public_url": f"{home.rstrip('/')}/briefings/{self.row.id}"}) if home else edited
+        )
 
 
 @dataclass(kw_only=True)
@@ -280,6 +289,13 @@ class BriefingDraftService(AuditedService):
             raise NotFound("briefing.not_found", briefing=briefing_id)
         return await asyncio.to_thread(_parse_draft, saved)
 
+    async def get_row(self, briefing_id: int) -> BriefingRow:
+        """Return what lists show of a briefing, which costs little; `NotFound` as of the whole."""
+        row = await self.store.briefings.get_row(briefing_id)
+        if row is None:
+            raise NotFound("briefing.not_found", briefing=briefing_id)
+        return row
+
     async def list(
         self, *, is_archived: bool = False, before_id: int | None = None, limit: int = 50
     ) -> list[BriefingRow]:
@@ -306,12 +322,14 @@ class BriefingDraftService(AuditedService):
         return await self._save_edit(draft, edit, by=by)
 
     async def add_items(self, briefing_id: int, item_ids: Sequence[int], *, by: Actor) -> builtins.list[int]:
-        """Put items into a briefing, and return those that it did not show before; items that are gone are none.
+        """Put items into a briefing, and return those that it did not show before.
+
+        Items that are gone, or of a team that the briefing does not belong to, are none.
 
         `Conflict` where it is archived, or somebody edits it at the same moment.
         """
         draft = await self._open(briefing_id, by=by)
-        more = await self.kept.briefings.compose_items(item_ids, language=draft.row.language)
+        more = await self.kept.briefings.compose_items(item_ids, language=draft.row.language, team_id=draft.row.team_id)
         shown = draft.briefing.item_ids
         new = [item.id for item in more.items if item.id is not None and item.id not in shown]
         if len(draft.composed.items) + len(draft.edit.added.items) + len(new) > MAX_EDITABLE_ITEMS:
@@ -369,6 +387,7 @@ def _build_saved_briefing(composed: Briefing, query: BriefingQuery, *, by: str, 
     shown = apply_edit(composed, edit, by=None)
     return SavedBriefing(
         title=shown.title,
+        team_id=query.team_id,
         briefing=composed.model_dump(mode="json"),
         edit=edit.model_dump(mode="json"),
         size=len(shown.items) + len(shown.more),

@@ -1,6 +1,7 @@
 """Evaluations: comparing models, and wordings of prompts, on recorded runs; blind choices between summaries."""
 
 import asyncio
+import datetime as dt
 import hashlib
 import json
 import secrets
@@ -392,10 +393,14 @@ class EvaluationService(AuditedService):
         )
         await self.store.evaluations.save_choice(choice)
 
-    async def list(self, *, by: Actor, limit: int = 50) -> list[EvaluationSchema]:
+    async def list(
+        self, *, by: Actor, limit: int = 50, after: tuple[dt.datetime, str] | None = None
+    ) -> list[EvaluationSchema]:
+        """The newest first; `after` is when the last one before began, and its id."""
         by.require(Role.ADMIN)
         await self.release_orphaned()
-        return [await self._describe(evaluation) for evaluation in await self.store.evaluations.list_latest(limit)]
+        rows = await self.store.evaluations.list_latest(limit, after=after)
+        return [await self._describe(evaluation) for evaluation in rows]
 
 
 def _hash_parameters(contenders: Sequence[Contender], prompts: dict[str, dict[str, str]], items: int) -> str:

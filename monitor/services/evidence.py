@@ -61,16 +61,19 @@ class SnapshotReader:
     workers: WorkerPool
 
     async def load_view(self, record: EvidenceRecord, *, title: str, passage: str = "") -> SnapshotView:
-        shown = SnapshotView(
-            title=title,
-            passage=passage,
-            record=record.id,
-            **record.model_dump(include={"url", "final_url", "way", "status", "fetched_at", "sha256"}),
-        )
+        shown = self._describe(record, title, passage)
         try:
             found = await self._find_passage(record, passage, title)
         except (RecordLost, WorkFailed) as error:
             return shown.model_copy(update={"problem": error.message})
+        return shown.model_copy(update=asdict(found))
+
+    async def build_view(self, record: EvidenceRecord, text: str | None, *, title: str, passage: str) -> SnapshotView:
+        """Show a text that was read of a record with a passage in it; without the text, why there is none."""
+        shown = self._describe(record, title, passage)
+        if text is None:
+            return shown.model_copy(update={"problem": Message.of("record.document_unreadable", record=record.id)})
+        found = await self.workers.run(highlight_text, text, passage, title)
         return shown.model_copy(update=asdict(found))
 
     async def load_text(self, record_id: str) -> str | None:
@@ -86,6 +89,14 @@ class SnapshotReader:
             return "" if result.body is None else await self.workers.run(extract_all_text, result)
         except (RecordLost, WorkFailed):
             return None
+
+    def _describe(self, record: EvidenceRecord, title: str, passage: str) -> SnapshotView:
+        return SnapshotView(
+            title=title,
+            passage=passage,
+            record=record.id,
+            **record.model_dump(include={"url", "final_url", "way", "status", "fetched_at", "sha256"}),
+        )
 
     async def _find_passage(self, record: EvidenceRecord, passage: str, title: str) -> HighlightedText:
         result = await self.records.load(record)

@@ -2,7 +2,7 @@
 
 import datetime as dt
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from pydantic import BaseModel, Field
@@ -112,6 +112,9 @@ class FullItemSchema(ItemSchema):
     revisions: list[RevisionSchema] = Field(default_factory=list)
 
 
+_STREAMED_BATCH = 200
+
+
 class ArchiveService:
     def __init__(self, *, store: Store, search: ArchiveSearch) -> None:
         self._store = store
@@ -126,6 +129,33 @@ class ArchiveService:
             matches = await self._store.fulltext.find(parse_text_query(item_query.text), scope, limit=limit)
             items = [match.item for match in matches]
         return [build_item_schema(item) for item in items]
+
+    async def stream_items(self, item_query: ItemQuery, limit: int) -> AsyncIterator[Sequence[ItemSchema]]:
+        """The same as `list_items` with its errors, some hundreds at a time; an empty batch where there are none."""
+        query = parse_text_query(item_query.text) if item_query.text.strip() else None
+        if query is not None:
+            item_query = item_query.model_copy(update={"order": ItemOrder.NEWEST})
+        return self._iter_batches(await build_scope(item_query, self._store), query, limit)
+
+    async def _iter_batches(
+        self, scope: FullTextScope, query: TextQuery | None, limit: int
+    ) -> AsyncIterator[Sequence[ItemSchema]]:
+        after, left = None, limit
+        while True:
+            onward = FullTextScope(items=scope.items.model_copy(update={"after": after}), site=scope.site)
+            wanted, stopped_at = min(left, _STREAMED_BATCH), None
+            if query is None:
+                items = await self._store.items.list(onward.items, limit=wanted)
+            else:
+                found = await self._store.fulltext.find_page(query, onward, limit=wanted)
+                items, stopped_at = [match.item for match in found.matches], found.stopped_at
+            left -= len(items)
+            after = get_order_key(items[-1], scope.items.order) if len(items) == wanted else stopped_at
+            is_last = after is None or left <= 0
+            if items or (is_last and left == limit):
+                yield [build_item_schema(item) for item in items]
+            if is_last:
+                return
 
     async def get_item(self, item_id: int, *, language: str = "en") -> FullItemSchema:
         """One item with the text of its page and its revisions, these told in a language; `NotFound` for no item."""
@@ -338,7 +368,7 @@ class ItemService:
     async def get_filter_options(self) -> ItemFilterOptions:
         items = self.store.items
         return ItemFilterOptions(
-            sources=sorted(await items.list_values("source")),
+            sources=await items.list_source_names(),
             tags=sorted(await self.store.sources.list_tags()),
             languages=sorted({_get_primary_language(word) for word in await items.list_values("language")}),
         )

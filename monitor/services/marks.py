@@ -11,6 +11,7 @@ from monitor.db.tables.collection import Item
 from monitor.db.tables.people import ItemNote, SavedView
 from monitor.errors import NotFound, UsageError
 from monitor.services.audit import Actor, AuditAction, AuditedService
+from monitor.services.teams import choose_eyes
 from monitor.vocabulary import MarkAction, RankDirection, Role, Visibility
 
 MAX_NOTE_CHARS = 4000
@@ -20,10 +21,11 @@ MAX_VIEWS, MAX_VIEW_NAME_CHARS = 20, 60
 
 
 class ItemNoteSchema(BaseModel):
-    """A note on an item, for everybody to read or for its writer alone."""
+    """A note on an item, for everybody to read, for a team or for its writer alone."""
 
     id: int
     person: str
+    team_id: int | None = None
     text: str
     visibility: Visibility
     at: dt.datetime
@@ -114,10 +116,20 @@ class MarkService(AuditedService):
         await self.store.marks.remove_view(by.owner, name)
 
     async def add_note(
-        self, item_id: int, text: str, *, by: Actor, visibility: Visibility = Visibility.OPEN
+        self,
+        item_id: int,
+        text: str,
+        *,
+        by: Actor,
+        visibility: Visibility = Visibility.OPEN,
+        team_id: int | None = None,
     ) -> ItemNoteSchema:
         text = _check_text(text, "note", MAX_NOTE_CHARS)
-        note = ItemNote(item_id=item_id, person=by.owner, text=text, visibility=visibility, at=self.clock.now())
+        await load_item(item_id, self.store)
+        choose_eyes(team_id)
+        note = ItemNote(
+            item_id=item_id, person=by.owner, text=text, visibility=visibility, team_id=team_id, at=self.clock.now()
+        )
         async with self.store.transaction():
             kept = await self.store.marks.add_note(note)
             await self.record(by, AuditAction.ITEM_NOTE, f"item {item_id}", **_describe_note(kept, "after"))
@@ -136,6 +148,7 @@ class MarkService(AuditedService):
             await self.record(by, AuditAction.ITEM_UNNOTE, f"item {item_id}", **_describe_note(note, "before"))
 
     async def set_feedback(self, item_id: int, feedback: RankDirection, *, by: Actor) -> None:
+        await load_item(item_id, self.store)
         async with self.store.transaction():
             await self.store.marks.save_feedback(by.owner, item_id, feedback, at=self.clock.now())
             await self.record(by, AuditAction.ITEM_FEEDBACK, f"item {item_id}", after=str(feedback))

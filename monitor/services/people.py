@@ -9,7 +9,7 @@ import math
 import os
 import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -58,6 +58,15 @@ class SignInError(UsageError):
     def __init__(self, message: Message, *, wait_minutes: int = 0) -> None:
         super().__init__(message)
         self.wait_minutes = wait_minutes
+
+
+class SecondFactorRequired(UsageError):
+    """The password was right, and a code of the authenticator app is wanted too; `tries` are those counted so far."""
+
+    def __init__(self, person: Person, tries: Sequence[int]) -> None:
+        super().__init__("sign_in.code_required")
+        self.person = person
+        self.tries = list(tries)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,28 +127,41 @@ class PeopleService(AuditedService):
     ) -> SignInResult:
         """Create a session; a wrong name fails like a wrong password, and too many failures are refused for a while.
 
+        `SecondFactorRequired` where the password was right and that is not enough.
+
         `device` is the cookie of a browser that somebody signed in with before. Where this person did, the failures
         of others are not counted: nobody can keep a person from signing in where they have signed in before.
         """
         person = await self.store.people.get(name)
         stranger = Actor(ANONYMOUS_NAME, Role.READER, address=address)
         subject = _UNKNOWN_SUBJECT if person is None else person.name  # an unknown name may be a mistyped password
-        key, others = await self._list_sign_in_limits(name, address, device)
+        key, others = await self.list_sign_in_limits(name, address, device)
         password_hash = person.password_hash if person is not None and not person.is_shut_out else None
         try:
+            await self.require_local_sign_in(name)
             tries = await self._verify_password(
                 password_hash, password, key=key, others=others, refusal="sign_in.wrong"
             )
             if person is None:
                 raise AssertionError("a password matched without a person")
-            begun = await self._create_session(person, address=address, browser=browser, device=device)
+            if await self.store.identity.get_second_factor(person.name) is not None:
+                raise SecondFactorRequired(person, tries)
+            begun = await self.begin_session(person, address=address, browser=browser, device=device, spends=True)
         except SignInError as refused:
-            await self._record_refusal(stranger, subject, refused)
+            await self.record_refusal(stranger, subject, refused)
             raise
-        await self.store.people.clear_sign_in_attempts(tries, key=_shorten_key(key))
+        await self.clear_tries(tries, key)
         return begun
 
-    async def _list_sign_in_limits(self, name: str, address: str, device: str | None) -> tuple[str, dict[str, int]]:
+    async def require_local_sign_in(self, name: str) -> None:
+        """Refuse passwords and passkeys where they are switched off, but not before the provider let an admin in."""
+        auth = self.settings.auth
+        if auth.passwords or name == auth.break_glass:
+            return
+        if await self.store.identity.has_admin_account(auth.oidc.issuer or ""):
+            raise SignInError(Message.of("sign_in.passwords_off", provider=auth.oidc.display_name))
+
+    async def list_sign_in_limits(self, name: str, address: str, device: str | None) -> tuple[str, dict[str, int]]:
         """Return what a try is counted under: a key that a success clears, and others with their limits."""
         device_id, since = _hash_cookie(device or ""), self.clock.now() - MAX_DEVICE_AGE
         if await self.store.people.is_known_device(device_id, name, since=since):
@@ -148,7 +170,7 @@ class PeopleService(AuditedService):
         others = {f"name {name}": _MAX_FAILURES_PER_NAME, f"address {network}": _MAX_FAILURES_PER_NETWORK}
         return f"from {network} {name}", others
 
-    async def _record_refusal(self, by: Actor, subject: str, refused: SignInError) -> None:
+    async def record_refusal(self, by: Actor, subject: str, refused: SignInError) -> None:
         """Record a failure; of tries that were not even looked at the first one in a quarter of an hour."""
         reason = refused.message.code.removeprefix("sign_in.")
         if not refused.wait_minutes:
@@ -165,7 +187,8 @@ class PeopleService(AuditedService):
         now = self.clock.now()
         found = await self.store.people.find_by_session(_hash_cookie(cookie), now)
         if found is not None and now - found[1].seen_at >= _SEEN_UPDATE_INTERVAL:
-            expires_at = min(now + SESSION_IDLE_TIMEOUT, found[1].created_at + MAX_SESSION_AGE)
+            latest = found[1].ends_at or found[1].created_at + MAX_SESSION_AGE
+            expires_at = min(now + SESSION_IDLE_TIMEOUT, latest)
             await self.store.people.touch_session(found[1], at=now, expires_at=expires_at)
         return found
 
@@ -221,6 +244,12 @@ class PeopleService(AuditedService):
             await self.record(by, AuditAction.PERSON_ADD, name, after={"role": person.role})
         return password
 
+    async def add_without_password(self, name: str, role: Role) -> Person | None:
+        """Store somebody who signs in by other means; None where the name is taken. The caller records it."""
+        now = self.clock.now()
+        person = Person(name=name, password_hash="", role=role, created_at=now, read_until=now - _UNREAD_AT_FIRST)
+        return person if await self.store.people.add(person) else None
+
     async def set_password(
         self, name: str, new: str, *, by: Actor, old: str | None = None, session_id: str | None = None
     ) -> None:
@@ -248,7 +277,7 @@ class PeopleService(AuditedService):
             if not refused.wait_minutes:
                 await self.record(by, AuditAction.SIGN_IN_FAILED, person.name, reason="wrong_old")
             raise
-        await self.store.people.clear_sign_in_attempts(tries, key=_shorten_key(key))
+        await self.clear_tries(tries, key)
 
     async def reset_password(self, name: str, *, by: Actor) -> str:
         """Replace a password by a one-time password and return it; all sessions of the person end."""
@@ -324,18 +353,41 @@ class PeopleService(AuditedService):
 
         `SignInError` for a wrong password, or where a key has reached its limit.
         """
+        tries = await self.count_try(key, others)
+        if not await self._passwords.verify(password_hash, password):
+            raise SignInError(Message.of(refusal))
+        return tries
+
+    async def count_try(self, key: str, others: Mapping[str, int] = MappingProxyType({})) -> list[int]:
+        """Count a try of somebody who has to prove who they are; `SignInError` where a key has reached its limit."""
         now = self.clock.now()
         limits = {_shorten_key(name): limit for name, limit in ((key, _MAX_FAILURES), *others.items())}
         tries, holding = await self.store.people.record_sign_in_attempts(limits, at=now, since=now - _FAILURE_WINDOW)
         if holding is not None:
             minutes = max(math.ceil((holding + _FAILURE_WINDOW - now) / dt.timedelta(minutes=1)), 1)
             raise SignInError(Message.of("sign_in.wait", count=minutes), wait_minutes=minutes)
-        if not await self._passwords.verify(password_hash, password):
-            raise SignInError(Message.of(refusal))
         return tries
 
-    async def _create_session(self, person: Person, *, address: str, browser: str, device: str | None) -> SignInResult:
-        """Begin a session and remember the device; `SignInError` where a one-time password is used or expired."""
+    async def clear_tries(self, tries: Sequence[int], key: str) -> None:
+        """Forget these tries and all others under a key: it was the right person after all."""
+        await self.store.people.clear_sign_in_attempts(tries, key=_shorten_key(key))
+
+    async def begin_session(
+        self,
+        person: Person,
+        *,
+        address: str,
+        browser: str,
+        device: str | None,
+        spends: bool = False,
+        max_age: dt.timedelta = MAX_SESSION_AGE,
+        method: str = "password",
+    ) -> SignInResult:
+        """Begin a session of somebody who has proved who they are, and remember the device.
+
+        `spends` says that it was by password: `SignInError` where a one-time one is used or expired.
+        """
+        spends_password = spends and person.is_one_time
         now, cookie = self.clock.now(), secrets.token_urlsafe(32)
         session = WebSession(
             id=_hash_cookie(cookie),
@@ -344,17 +396,19 @@ class PeopleService(AuditedService):
             browser=browser[:300],
             created_at=now,
             seen_at=now,
-            expires_at=now + SESSION_IDLE_TIMEOUT,
+            expires_at=now + min(SESSION_IDLE_TIMEOUT, max_age),
+            ends_at=now + max_age,
         )
         by = Actor(person.name, person.role, address=address)
         async with self.store.transaction():
             device = await self._choose_device(person.name, device)
             known = KnownDevice(id=_hash_cookie(device), person=person.name, seen_at=now)
-            if not await self.store.people.create_session(session, spends_password=person.is_one_time, device=known):
+            if not await self.store.people.create_session(session, spends_password=spends_password, device=known):
                 raise SignInError(Message.of("sign_in.expired"))
             shown = browser[:_MAX_AUDITED_BROWSER_CHARS]
-            await self.record(by, AuditAction.SIGN_IN, person.name, browser=shown)
-        if person.is_one_time:
+            how = {} if method == "password" else {"method": method}
+            await self.record(by, AuditAction.SIGN_IN, person.name, browser=shown, **how)
+        if spends_password:
             await self._remove_first_password(person.name)
         return SignInResult(person=person, cookie=cookie, device=device, session_id=session.id)
 

@@ -17,6 +17,7 @@ from monitor.db.queries.policies import KeyedDocument, PolicyDeadlineRow, Policy
 from monitor.db.sessions import split_batches
 from monitor.db.tables.collection import Item
 from monitor.db.tables.policies import DocumentKey, ItemFacts, Policy, PolicyDocument, PolicyNote
+from monitor.db.visibility import see_as
 from monitor.document import DocumentFacts
 from monitor.errors import Conflict, NotFound, UsageError
 from monitor.evidence.revisions import compare_texts
@@ -155,13 +156,14 @@ class PolicyService(AuditedService):
         by.require(Role.EDITOR)
         await self.record(by, AuditAction.POLICY_REFRESH, "policies")
         last_id = done = 0
-        while item_ids := await self.store.policies.list_items_with_text(after=last_id, limit=_BATCH_ITEMS):
-            done += await self._file(item_ids, None, is_joining=False, is_again=True)
-            last_id = item_ids[-1]
-            if on_progress is not None:
-                on_progress(done)
-        for batch in split_batches(await self.store.policies.list_unjoined(), _BATCH_ITEMS):
-            await self.store.write_together(partial(self._join_all, batch))
+        with see_as(None):  # what is derived from documents holds for everybody
+            while item_ids := await self.store.policies.list_items_with_text(after=last_id, limit=_BATCH_ITEMS):
+                done += await self._file(item_ids, None, is_joining=False, is_again=True)
+                last_id = item_ids[-1]
+                if on_progress is not None:
+                    on_progress(done)
+            for batch in split_batches(await self.store.policies.list_unjoined(), _BATCH_ITEMS):
+                await self.store.write_together(partial(self._join_all, batch))
         return done
 
     async def _file(
@@ -367,7 +369,7 @@ class PolicyService(AuditedService):
         if document.policies:
             raise Conflict("policy.item_is_joined", item=item_id, policy=min(document.policies))
         name = _check_text(name, "name", MAX_NAME_CHARS) if name.strip() else ""
-        async with self.store.transaction():
+        async with self.change_for_everybody():
             policy_id = await self._start_policy(
                 document, JoinedBy.HAND, Message("policy.by_hand"), name=name, person=by.owner
             )
@@ -380,7 +382,7 @@ class PolicyService(AuditedService):
         await self._load(policy_id)
         document = await self._load_document(item_id)
         if policy_id not in document.policies:
-            async with self.store.transaction():
+            async with self.change_for_everybody():
                 await self._save_member(policy_id, document, JoinedBy.HAND, Message("policy.by_hand"), person=by.owner)
                 await self.record(by, AuditAction.POLICY_JOIN, f"policy {policy_id}", after=item_id)
         return await self.get(policy_id)
@@ -392,7 +394,7 @@ class PolicyService(AuditedService):
         member = await self.store.policies.get_document(policy_id, item_id)
         if member is None or member.removed_at is not None:
             raise NotFound("policy.document_not_there", policy=policy_id, item=item_id)
-        async with self.store.transaction():
+        async with self.change_for_everybody():
             removed = {"removed_at": self.clock.now(), "person": by.owner}
             await self.store.policies.save_document(PolicyDocument(**member.model_dump() | removed))
             await self._renew_policy(policy_id)

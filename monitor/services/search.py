@@ -54,6 +54,12 @@ class SearchService:
     def list_warnings(self) -> Sequence[Message]:
         return select_backends(self.settings.search).warnings
 
+    def list_engines(self) -> list[str]:
+        """Return the backends that can be wished for: those that are set up, and the archive."""
+        search = self.settings.search
+        set_up = {*search.backend_names, *search.backends, ARCHIVE_BACKEND} - {STUB_BACKEND}
+        return [name for name in BACKENDS if name in set_up]
+
     async def search(self, arguments: Any, *, backend: str | None = None, tool: str = SEARCH_TOOL_NAME) -> ToolResult:
         """The answer of the tool, by the backends that are set, or by those that are named with commas between."""
         if backend is None:

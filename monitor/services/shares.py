@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from monitor.briefing.compose import Briefing, drop_gaps
 from monitor.db.tables.people import BriefingShare
+from monitor.db.visibility import see_as
 from monitor.errors import Conflict, NotFound, UsageError
 from monitor.exports.document import normalize_line
 from monitor.services.audit import Actor, AuditAction, AuditedService, hash_token
@@ -15,7 +16,7 @@ from monitor.vocabulary import Role
 
 DEFAULT_SHARE_DAYS, MAX_SHARE_DAYS = 14, 90
 MAX_SHARE_LABEL_CHARS = 100
-_MAX_LISTED_SHARES = 50
+DEFAULT_LISTED_SHARES = 50
 _MAX_REQUESTS = 60  # of an address in a window
 _REQUEST_WINDOW = dt.timedelta(minutes=1)
 _MAX_ADDRESSES = 10_000  # that are counted at a time
@@ -49,7 +50,7 @@ class BriefingShareService(AuditedService):
         by.require(Role.EDITOR)
         if not 1 <= days <= MAX_SHARE_DAYS:
             raise UsageError("briefing.share_days", limit=MAX_SHARE_DAYS)
-        row = (await self.drafts.get(briefing_id)).row
+        row = await self.drafts.get_row(briefing_id)
         if row.archived_at is not None:
             raise Conflict("briefing.archived", briefing=briefing_id)
         token, now = secrets.token_urlsafe(32), self.clock.now()
@@ -69,16 +70,18 @@ class BriefingShareService(AuditedService):
             )
         return kept, token
 
-    async def list(self, briefing_id: int, *, by: Actor) -> builtins.list[BriefingShare]:
+    async def list(
+        self, briefing_id: int, *, before_id: int | None = None, limit: int = DEFAULT_LISTED_SHARES, by: Actor
+    ) -> builtins.list[BriefingShare]:
         """The links of a briefing, newest first, with those that have ended."""
         by.require(Role.EDITOR)
-        await self.drafts.get(briefing_id)
-        return await self.store.briefing_shares.list_for(briefing_id, limit=_MAX_LISTED_SHARES)
+        await self.drafts.get_row(briefing_id)
+        return await self.store.briefing_shares.list_for(briefing_id, before_id=before_id, limit=limit)
 
     async def revoke(self, briefing_id: int, share_id: int, *, by: Actor) -> None:
         """End a link at once; doing it again changes nothing."""
         by.require(Role.EDITOR)
-        row = (await self.drafts.get(briefing_id)).row
+        row = await self.drafts.get_row(briefing_id)
         async with self.store.transaction():
             share = await self.store.briefing_shares.revoke(briefing_id, share_id, self.clock.now())
             if share is None:
@@ -89,8 +92,12 @@ class BriefingShareService(AuditedService):
     async def open(self, token: str) -> SharedBriefing:
         """Return the briefing of a link as it stands now, without what concerns the operators of the service.
 
-        `NotFound` for a link that never was.
+        `NotFound` for a link that never was. Whoever has the link reads it, also where it belongs to a team.
         """
+        with see_as(None):
+            return await self._open(token)
+
+    async def _open(self, token: str) -> SharedBriefing:
         share = await self.store.briefing_shares.find(hash_token(token))
         if share is None:
             raise NotFound("briefing.share_unknown")

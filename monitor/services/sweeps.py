@@ -19,6 +19,7 @@ from monitor.config.model import Settings
 from monitor.db.database import Store
 from monitor.db.queries.sections import copy_source
 from monitor.db.tables.collection import Run, Source
+from monitor.db.visibility import see_as
 from monitor.errors import Conflict, UsageError, WorkFailed, to_message
 from monitor.evidence.cassette import Cassette
 from monitor.fetch.log_in import LogInFailed
@@ -45,6 +46,7 @@ from monitor.sweep.context import SweepDependencies
 from monitor.sweep.ledger import build_window
 from monitor.sweep.pipeline import run_sweep
 from monitor.sweep.progress import Progress, ProgressCallback
+from monitor.tracing import TracedSteps, trace
 from monitor.vocabulary import Disposition, Phase, Render, Role, RunStatus, SourceKind
 
 _POLL_INTERVAL_S = 0.5
@@ -371,6 +373,7 @@ class SweepService(AuditedService):
             id=f"s{source.id}-{now:%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}",
             source_id=source.id,
             source=source.name,
+            team_id=source.team_id,
             planned_at=now,
             since=since,
             until=until,
@@ -390,17 +393,18 @@ class SweepService(AuditedService):
         *,
         deps: RunDependencies | None = None,
     ) -> RunReport:
-        if (source := await store.sources.get_by_id(run.source_id or 0)) is not None:
-            source = self._resolve_addresses(source)
-            deps = deps or await self.dependency_factory.build(run, source, store, is_trial=False)
-            begin = partial(self._begin, store, run, source, deps, run.since, run.until)
-            try:
-                taken = await store.write_together(begin)
-                await self._execute_run(store, taken, self.steps, on_progress, cancel_event)
-            except asyncio.CancelledError:
-                await store.runs.update(run.id, status=RunStatus.CANCELLED, ended_at=self.clock.now())
-                raise
-        return await load_run_report(await store.runs.get(run.id) or run, store)
+        with see_as(None):  # what a run derives is for everybody, whoever began it
+            if (source := await store.sources.get_by_id(run.source_id or 0)) is not None:
+                source = self._resolve_addresses(source)
+                deps = deps or await self.dependency_factory.build(run, source, store, is_trial=False)
+                begin = partial(self._begin, store, run, source, deps, run.since, run.until)
+                try:
+                    taken = await store.write_together(begin)
+                    await self._execute_run(store, taken, self.steps, on_progress, cancel_event)
+                except asyncio.CancelledError:
+                    await store.runs.update(run.id, status=RunStatus.CANCELLED, ended_at=self.clock.now())
+                    raise
+            return await load_run_report(await store.runs.get(run.id) or run, store)
 
     async def _execute_run(
         self,
@@ -415,13 +419,14 @@ class SweepService(AuditedService):
         event = cancel_event or asyncio.Event()
         _log.info("run begins", run=run.id, source=source.name)
         log_context = bind_log_context(run=run.id, source=source.name)
-        with log_context, tempfile.TemporaryDirectory(prefix="monitor-run-") as folder:
+        span = trace("run", run_id=run.id, source_id=source.id or 0, trial=is_trial)
+        with log_context, span as note, tempfile.TemporaryDirectory(prefix="monitor-run-") as folder:
             sweep_deps = SweepDependencies(
                 store=store,
                 loader=deps.loader,
                 documents=self.documents,
                 workers=self.dependency_factory.workers,
-                steps=steps,
+                steps=TracedSteps(steps),
                 clock=self.clock,
                 model=deps.model,
                 linker=deps.linker,
@@ -449,6 +454,7 @@ class SweepService(AuditedService):
                 if not isinstance(error, LogInFailed):
                     raise
                 status = RunStatus.FAILED
+            note({"status": status or RunStatus.CANCELLED})
         if status is None:
             status = RunStatus.CANCELLED
             await store.runs.end(run.id, source.id, status=status, at=self.clock.now())

@@ -294,7 +294,7 @@ class TodayService:
                 count=delivery.attempts,
             )
             for delivery in failed
-            if delivery.planned_at >= today.begin - _DELIVERY_WINDOW
+            if delivery.planned_at >= today.begin - _DELIVERY_WINDOW and delivery.person is None
         ]
         explained = {
             entry.source

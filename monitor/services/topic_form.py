@@ -87,6 +87,7 @@ class TopicSchema(BaseModel):
 
     id: int
     name: str
+    team_id: int | None = None
     sentence: str
     words: list[str]
     exclusions: list[str]

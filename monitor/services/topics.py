@@ -13,10 +13,11 @@ from pydantic import BaseModel
 
 from monitor.briefing.item import ItemSchema, build_item_schema
 from monitor.config.model import Settings
-from monitor.db.queries.topics import MAX_TOPICS, ItemTopic, build_item_topic
+from monitor.db.queries.topics import MAX_TOPICS, ItemTopic, TopicCalendar, build_item_topic
 from monitor.db.sessions import split_batches
 from monitor.db.tables.collection import Item
 from monitor.db.tables.policies import Topic, TopicFit, TopicFollower, TopicJudgement
+from monitor.db.visibility import see_as
 from monitor.document import DocumentFacts
 from monitor.errors import Conflict, ModelFailed, ModelUnavailable, NotFound
 from monitor.llm.chat import ChatModel
@@ -36,6 +37,7 @@ from monitor.services.briefings import check_sources
 from monitor.services.marks import load_item
 from monitor.services.prompts import PromptsLoader
 from monitor.services.runtime import ChatModelFactory
+from monitor.services.teams import choose_eyes, list_seen_targets
 from monitor.services.topic_form import TopicForm, TopicPatch, TopicSchema, load_topic, parse_topic_form
 from monitor.vocabulary import JudgedBy, Phase, RankDirection, Role
 
@@ -111,6 +113,10 @@ class TopicService(AuditedService):
         """All topics by name, as whoever asks may see them."""
         return await self._build_schemas(await self.store.topics.list(), by)
 
+    async def list_followed(self, *, by: Actor) -> builtins.list[TopicCalendar]:
+        """The topics that whoever asks follows, by name."""
+        return await self.store.topics.list_followed(by.owner)
+
     async def get(self, topic_id: int, *, by: Actor) -> TopicSchema:
         return (await self._build_schemas([await self.load(topic_id)], by))[0]
 
@@ -124,13 +130,16 @@ class TopicService(AuditedService):
         """The topic of that name, or number; `NotFound` names those that there are."""
         return await load_topic(name, self.store)
 
-    async def create(self, form: TopicForm, *, by: Actor) -> TopicSchema:
+    async def create(self, form: TopicForm, *, by: Actor, team_id: int | None = None) -> TopicSchema:
         """Add a topic, and judge the items of the last 90 days for it by its words."""
         by.require(Role.EDITOR)
         await self._check(form.sources, form.targets)
-        if len(await self.store.topics.list()) >= MAX_TOPICS:
+        with see_as(None):
+            count = len(await self.store.topics.list())
+        if count >= MAX_TOPICS:
             raise Conflict("topic.too_many", limit=MAX_TOPICS)
-        topic = Topic(**form.model_dump(), created_by=by.owner, created_at=self.clock.now())
+        choose_eyes(team_id)
+        topic = Topic(**form.model_dump(), team_id=team_id, created_by=by.owner, created_at=self.clock.now())
         async with self.store.transaction():
             kept = await self.store.topics.add(topic)
             if kept is None:
@@ -276,7 +285,11 @@ class TopicService(AuditedService):
         return TopicItemPage(items=shown, after=None if last is None else (last.day, last.id or 0))
 
     async def _judge_archive(self, topic: Topic) -> None:
-        """Judge the newest items for one topic, by its words."""
+        """Judge the newest items for one topic, by its words: also those that only others see."""
+        with see_as(None):
+            await self._judge_newest(topic)
+
+    async def _judge_newest(self, topic: Topic) -> None:
         since = self.clock.now().date() - dt.timedelta(days=ARCHIVE_DAYS)
         ids = await self.store.topics.list_recent(since, sources=topic.sources, limit=_MAX_ARCHIVE_ITEMS)
         for batch in split_batches(ids, _BATCH_ITEMS):
@@ -362,7 +375,7 @@ class TopicService(AuditedService):
 
     async def _check(self, sources: Sequence[str], targets: Sequence[str]) -> None:
         await check_sources(sources, self.store)
-        known = [target.name for target in self.settings.deliver.targets]
+        known = [target.name for target in await list_seen_targets(self.settings, self.store)]
         for name in targets:
             if name not in known:
                 raise NotFound("topic.unknown_target", target=name, known=known)

@@ -199,6 +199,7 @@ def _measure_folders(root: Path) -> tuple[list[FolderSize], bool]:
 EVENT_RETENTION_DAYS = 14
 QUIET_EVENT_RETENTION_DAYS = 1
 WEBHOOK_RETENTION_DAYS = 30
+IDEMPOTENCY_HOURS = 24
 _MARK_NAME = "retention"  # a duty whose holder is no process but the instant that pruning has come to
 _MAX_MARK_STEP = dt.timedelta(days=2)
 _MIN_MARK_PAUSE = dt.timedelta(hours=20)
@@ -208,7 +209,8 @@ _MIN_MARK_PAUSE = dt.timedelta(hours=20)
 class RetentionService(AuditedService):
     """Deletes texts, records and bundles after `work.retention_days`, and events of runs after 14 days.
 
-    Events of a run that succeeded without an item go after one day, those of webhooks after 30 days. The audit has a
+    Events of a run that succeeded without an item go after one day, those of webhooks after 30 days, answers that are
+    kept under an `Idempotency-Key` with the next pruning after 24 hours. The audit has a
     time of its own, `work.audit_retention_days`, whatever else is deleted earlier.
     """
 
@@ -255,8 +257,10 @@ class RetentionService(AuditedService):
         )
         pruned = await self.store.retention.prune(before)
         await self.store.webhooks.prune(now - dt.timedelta(days=min(days, WEBHOOK_RETENTION_DAYS)))
+        await self.store.idempotency.delete_before(now - dt.timedelta(hours=IDEMPOTENCY_HOURS))
         audit_entries = await self.store.retention.prune_audit(audit_before)
         await self.store.usage.delete_source_totals(before.date())
+        await self.store.host_traffic.delete_before(before.date())
         files = await self.records.remove_unused(before.date())
         files += await asyncio.to_thread(self.bundles.remove_before, before)
         return pruned.model_copy(update={"files": files, "audit_entries": audit_entries})

@@ -10,6 +10,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from monitor.i18n.message import Message
 from monitor.vocabulary import JudgedBy, ReasonCode, Verdict
 
+EDITOR_MARK = "‡"
+"""Stands behind what an editor wrote: nothing verified it."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class SourceText:

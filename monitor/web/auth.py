@@ -15,14 +15,17 @@ from fastapi.security import APIKeyCookie, HTTPBearer
 
 from monitor.bootstrap import App
 from monitor.db.tables.people import Token
+from monitor.db.visibility import set_eyes
 from monitor.i18n.model import reader_language
 from monitor.services.audit import Actor, AuditAction
+from monitor.services.tokens import DailyLimitReached, may_be_used_from
 from monitor.vocabulary import Role
 from monitor.web.middleware import (
     PasswordChangeRequired,
     Problem,
     get_app_path,
     get_client_address,
+    get_proxied_name,
     is_page_request,
     negotiate_language,
 )
@@ -78,10 +81,25 @@ def require_role(role: Role) -> Callable[..., Awaitable[Principal]]:
     return check
 
 
-async def _require_run_scope(request: Request) -> None:
+async def _require_stop_scope(request: Request) -> None:
     principal = await load_principal(request)
     if principal is not None:
         _check_scope(principal, "run")
+
+
+async def _require_run_scope(request: Request) -> None:
+    await _require_stop_scope(request)
+    await _count_spending(request)
+
+
+async def _count_spending(request: Request) -> None:
+    principal = await load_principal(request)
+    if principal is None or principal.session_id is not None:
+        return
+    try:
+        await (await get_app(request)).tokens.count_spending(principal)
+    except DailyLimitReached as reached:
+        raise Problem(429, reached.message, headers={"Retry-After": str(reached.retry_after_s)}) from None
 
 
 async def get_app(request: Request) -> App:
@@ -94,7 +112,11 @@ Reader = Annotated[Principal, Depends(require_role(Role.READER))]
 Editor = Annotated[Principal, Depends(require_role(Role.EDITOR))]
 Admin = Annotated[Principal, Depends(require_role(Role.ADMIN))]
 RUN_SCOPE = Depends(_require_run_scope)
-"""For routes that start, stop or repeat work: they need the scope `run` of a token too."""
+"""For routes that start or repeat work: they need the scope `run` of a token, and count against its daily limit."""
+STOP_SCOPE = Depends(_require_stop_scope)
+"""For routes that stop work: they need the scope `run` of a token, whatever it has spent."""
+SPENDING = Depends(_count_spending)
+"""For other routes that may cost money: they count against the daily limit of a token."""
 
 
 async def record_token_read(app: App, principal: Principal, action: AuditAction, subject: str) -> None:
@@ -111,9 +133,11 @@ async def load_principal(request: Request) -> Principal | None:
         found = await (_load_token_principal(app, request, given) if given else _load_session_principal(app, request))
         request.state.principal = found
         if found is not None:
+            set_eyes(found.teams)
             reader_language.set(found.language)
             if is_page_request(request):
                 request.state.attention = await app.alarms.count_open_alarms()
+                request.state.team_names = await app.teams.list_choices(found)
     principal: Principal | None = request.state.principal
     return principal
 
@@ -122,13 +146,21 @@ async def _load_token_principal(app: App, request: Request, given: str) -> Princ
     token: Token | None = await app.tokens.authenticate(given)
     if token is None:
         return None
+    address = get_client_address(request)
+    if not may_be_used_from(token, address):
+        by = Actor(token.name, token.role, address=address, on_behalf_of=token.created_by)
+        await app.audit.record_read(by, AuditAction.TOKEN_REFUSED, token.name)
+        raise Problem(403, "token.other_address", name=token.name, address=address)
+    if token.daily_limit is not None and is_page_request(request):
+        raise Problem(403, "token.not_for_pages", name=token.name)
     scopes = frozenset(token.scopes) if token.scopes else None
     return Principal(
         token.name,
         token.role,
         scopes,
-        address=get_client_address(request),
+        address=address,
         on_behalf_of=token.created_by,
+        teams=await app.teams.find_token_eyes(token),
         language=negotiate_language(request),
     )
 
@@ -139,14 +171,18 @@ async def _load_session_principal(app: App, request: Request) -> Principal | Non
     if cookie is None or found is None:
         return None
     person, session = found
+    proxied_name = get_proxied_name(request)
+    if proxied_name not in (None, person.name):  # somebody else has signed in at the proxy
+        return None
     return Principal(
         person.name,
         person.role,
         address=get_client_address(request),
+        teams=await app.teams.find_eyes(person),
         language=negotiate_language(request, person.language),
         csrf=app.people.compute_csrf_token(cookie),
         session_id=session.id,
-        is_one_time=person.is_one_time,
+        is_one_time=person.is_one_time and proxied_name is None,
     )
 
 

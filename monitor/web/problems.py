@@ -7,7 +7,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, RedirectResponse
 from fastapi.routing import iter_route_contexts
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 from pydantic.config import JsonDict
 from starlette.exceptions import HTTPException
 from starlette.routing import compile_path
@@ -17,7 +17,14 @@ from monitor.i18n.catalogue import get_word, render
 from monitor.i18n.message import Message
 from monitor.i18n.model import describe_validation_error
 from monitor.logs import get_logger
-from monitor.web.middleware import PasswordChangeRequired, Problem, build_sign_in_path, get_app_path, is_page_request
+from monitor.web.middleware import (
+    API_DOCS_PATH,
+    PasswordChangeRequired,
+    Problem,
+    build_sign_in_path,
+    get_app_path,
+    is_page_request,
+)
 from monitor.web.ui.rendering import PageRenderer
 
 PROBLEM_MEDIA_TYPE = "application/problem+json"
@@ -35,22 +42,35 @@ _log = get_logger("web")
 
 
 _EXAMPLE_PROBLEM: JsonDict = {
+    "type": "/api/docs/problems/item.not_found",
     "title": "Not Found",
     "status": 404,
     "detail": "There is no item 7.",
     "code": "item.not_found",
-    "args": {"id": 7},
+    "args": {"item": 7},
+    "errors": [],
 }
 
 
-class ProblemSchema(BaseModel, json_schema_extra={"examples": [_EXAMPLE_PROBLEM]}):
-    """A problem: `title` and `detail` in the language of the request, and the message's `code` with its `args`."""
+class FieldErrorSchema(BaseModel):
+    """A field of the request that was refused."""
 
+    field: str = Field(description="Where it stands, with dots between the steps.", examples=["sources.0.name"])
+    code: str = Field(description="Why it was refused.", examples=["validation.missing"])
+    args: dict[str, Any] = Field(description="The arguments of the code.")
+    detail: str = Field(description="Why it was refused, in the language of the request.")
+
+
+class ProblemSchema(BaseModel, json_schema_extra={"examples": [_EXAMPLE_PROBLEM]}):
+    """A problem (RFC 9457): words in the language of the request, and codes for programs."""
+
+    type: str = Field(description="The page that explains the code, a path of this service.")
     title: str
     status: int
     detail: str
     code: str
     args: dict[str, Any]
+    errors: list[FieldErrorSchema]
 
 
 def build_problem_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
@@ -95,7 +115,7 @@ async def _on_unexpected_error(request: Request, error: Exception) -> Response:
 def _answer(request: Request, problem: Problem) -> Response:
     renderer = PageRenderer(request)
     if not is_page_request(request):
-        return build_problem_answer(problem, renderer.language)
+        return build_problem_answer(problem, renderer.language, prefix=str(request.scope.get("root_path", "")))
     if problem.status == HTTPStatus.UNAUTHORIZED and request.method in ("GET", "HEAD"):
         return RedirectResponse(build_sign_in_path(request), status_code=303)
     if isinstance(problem, PasswordChangeRequired):
@@ -105,26 +125,34 @@ def _answer(request: Request, problem: Problem) -> Response:
     return page
 
 
-def build_problem_answer(problem: Problem, language: str) -> JSONResponse:
+def build_problem_answer(problem: Problem, language: str, *, prefix: str = "") -> JSONResponse:
+    """Return the problem as JSON; `prefix` is the path under which a proxy shows the service."""
     body = ProblemSchema(
+        type=f"{prefix}{API_DOCS_PATH}/problems/{problem.message.code}",
         title=get_word(language, "http_status", problem.status),
         status=problem.status,
         detail=render(problem.message, language),
         **problem.message.to_json(),
+        errors=[
+            FieldErrorSchema(field=field, detail=render(message, language), **message.to_json())
+            for field, message in problem.errors
+        ],
     )
     headers = {**problem.headers, "Content-Language": language}
     return JSONResponse(body.model_dump(), problem.status, headers=headers, media_type=PROBLEM_MEDIA_TYPE)
 
 
 def _list_allowed_methods(request: Request) -> set[str]:
-    """Return the methods of all routes of the address; Starlette names those of the first alone."""
+    """Return the methods of all routes of the address; Starlette names those of the first alone.
+
+    Of `/items/marks` and `/items/{item_id}` the one with fewer parameters is meant.
+    """
     path = get_app_path(request)
-    return {
-        method
-        for route in iter_route_contexts(request.app.routes)
-        if route.methods and route.path and compile_path(route.path)[0].match(path)
-        for method in route.methods
-    }
+    found: dict[int, set[str]] = {}
+    for route in iter_route_contexts(request.app.routes):
+        if route.methods and route.path and compile_path(route.path)[0].match(path):
+            found.setdefault(route.path.count("{"), set()).update(route.methods)
+    return found[min(found)] if found else set()
 
 
 def _convert_error(error: Exception) -> Problem:
@@ -138,7 +166,7 @@ def _convert_error(error: Exception) -> Problem:
         case HTTPException():
             return Problem(error.status_code, "request.refused", headers=error.headers)
         case RequestValidationError():
-            return Problem(422, describe_invalid_fields(error))
+            return Problem(422, describe_invalid_fields(error), errors=list_invalid_fields(error))
         case MonitorError():
             status = find_status(type(error))
             return Problem(status, error.message, headers={"Retry-After": "10"} if status == 503 else None)
@@ -147,7 +175,14 @@ def _convert_error(error: Exception) -> Problem:
 
 def describe_invalid_fields(error: RequestValidationError | ValidationError) -> Message:
     """Return what is wrong with the first field that was refused."""
-    first = error.errors()[0]
-    place = first["loc"][1:] if isinstance(error, RequestValidationError) else first["loc"]
-    field = ".".join(map(str, place or first["loc"]))
-    return Message.of("request.invalid_field", field=field, reason=describe_validation_error(first))
+    field, reason = list_invalid_fields(error)[0]
+    return Message.of("request.invalid_field", field=field, reason=reason)
+
+
+def list_invalid_fields(error: RequestValidationError | ValidationError) -> list[tuple[str, Message]]:
+    """Return every field that was refused, and why."""
+    found = []
+    for each in error.errors():
+        place = each["loc"][1:] if isinstance(error, RequestValidationError) else each["loc"]
+        found.append((".".join(map(str, place or each["loc"])), describe_validation_error(each)))
+    return found

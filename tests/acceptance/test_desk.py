@@ -25,8 +25,9 @@ from monitor.i18n.catalogue import get_word
 from tests.acceptance.people import PASSWORD, TIMEOUT_MS, Person, Service
 
 
+@pytest.mark.soak  # in the suite the same clicks are made in web/test_sources_in_the_browser.py
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("language", ["en", pytest.param("zh", marks=pytest.mark.soak)])
+@pytest.mark.parametrize("language", ["en", "zh"])
 async def test_a_newcomer_reads_the_sample_briefing_three_clicks_after_signing_in(
     workplace: Any, serve: Callable[[], Awaitable[Service]], sit_down: Any, language: str, free_port: int
 ) -> None:

@@ -13,7 +13,7 @@ from tests.acceptance.people import Service
 
 
 async def sign_in(service: Service, password: str) -> httpx.Response:
-    async with httpx.AsyncClient(base_url=service.address) as client:
+    async with httpx.AsyncClient(base_url=service.address, timeout=60) as client:
         return await client.post("sign-in", data={"name": "admin", "password": password})
 
 

@@ -118,12 +118,14 @@ async def wait_for_runs(client: httpx.AsyncClient, run_ids: Mapping[str, str]) -
     deadline = time.monotonic() + RUNS_END_WITHIN_S
     while time.monotonic() < deadline and not (len(states) == len(run_ids) and set(states.values()) <= ENDED):
         await asyncio.sleep(0.2)
-        states = {name: (await client.get(f"/api/runs/{run_id}")).json()["status"] for name, run_id in run_ids.items()}
+        states = {
+            name: (await client.get(f"/api/v1/runs/{run_id}")).json()["status"] for name, run_id in run_ids.items()
+        }
     return states
 
 
 async def start_runs(client: httpx.AsyncClient, names: list[str]) -> dict[str, str]:
-    answer = await client.post("/api/runs", json={"sources": names})
+    answer = await client.post("/api/v1/runs", json={"sources": names})
     assert answer.status_code == 202, answer.text
     return {run["source"]: run["run_id"] for run in answer.json()["runs"]}
 
@@ -141,7 +143,7 @@ async def test_hostile_sources_freeze_neither_the_service_nor_the_runs_of_others
             ended = await wait_for_runs(client, good)
             assert ended == dict.fromkeys(GOOD, "succeeded")
             # A run that is in the midst of a hostile page can be stopped.
-            cancelled = await client.post(f"/api/runs/{bad['dates']}/cancel")
+            cancelled = await client.post(f"/api/v1/runs/{bad['dates']}/cancel")
             assert cancelled.status_code in (200, 202, 409), cancelled.text
             ended = await wait_for_runs(client, bad)
             assert set(ended.values()) <= ENDED, ended
@@ -161,7 +163,7 @@ async def test_a_service_that_was_killed_within_a_hostile_page_does_not_freeze_a
     async with httpx.AsyncClient(base_url=service.address, headers=signed_in, timeout=60) as client:
         begun = await start_runs(client, ["dates"])
         async with asyncio.timeout(60):
-            while not (await client.get("/api/runs/" + begun["dates"])).json()["items"]:  # noqa: ASYNC110
+            while not (await client.get("/api/v1/runs/" + begun["dates"])).json()["items"]:  # noqa: ASYNC110
                 await asyncio.sleep(0.05)
     service.process.kill()
     await service.process.wait()

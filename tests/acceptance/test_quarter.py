@@ -154,7 +154,7 @@ class Quarter:
         async with httpx.AsyncClient(base_url=address, headers=known, timeout=TIMEOUT_S) as client:
             asked = {"since": "2026-01-01", "limit": "200"}
             while True:
-                page = (await client.get("/api/deadlines", params=asked)).raise_for_status().json()
+                page = (await client.get("/api/v1/deadlines", params=asked)).raise_for_status().json()
                 entries += page["deadlines"]
                 if page["next"] is None:
                     break

@@ -37,15 +37,16 @@ async def test_the_web_part_says_how_the_service_fares_and_asks_for_a_token(tria
     place = trial.ministry.workplace
     await trial.start("serve")
     token = (await place.monitor("users", "token", "prometheus")).out.strip()
-    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{place.settings['web']['port']}") as client:
+    address = f"http://127.0.0.1:{place.settings['web']['port']}"
+    async with httpx.AsyncClient(base_url=address, timeout=60) as client:
         assert (await client.get("/healthz")).json() == {"status": "ok"}
         ready = await client.get("/readyz")
         assert (ready.status_code, ready.json()) == (200, {"is_ready": True})
-        for path in ("/metrics", "/api/me"):
+        for path in ("/metrics", "/api/v1/me"):
             assert (await client.get(path)).status_code == 401
             assert (await client.get(path, headers={"Authorization": "Bearer no"})).status_code == 401
         signed_in = {"Authorization": f"Bearer {token}"}
-        assert (await client.get("/api/me", headers=signed_in)).json() == {"name": "prometheus", "role": "reader"}
+        assert (await client.get("/api/v1/me", headers=signed_in)).json() == {"name": "prometheus", "role": "reader"}
         details = (await client.get("/readyz", headers=signed_in)).json()
         assert (details["database"], details["queue"]) == ("ok", "ok")
         metrics = (await client.get("/metrics", headers=signed_in)).text

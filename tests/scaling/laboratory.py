@@ -27,7 +27,7 @@ class Case:
 
 
 class Laboratory:
-    """A child process that measures one case after the other. One that takes too much is killed by its limit."""
+    """A child process that measures one case after the other; its limit kills one whose repetitions take more each."""
 
     def __init__(self, limit_s: float) -> None:
         self._limit_s = limit_s
@@ -85,7 +85,9 @@ def _serve(connection: Connection, limit_s: float) -> None:
         except (EOFError, ConnectionResetError):
             return
         spent = time.process_time()
-        resource.setrlimit(resource.RLIMIT_CPU, (int(spent + limit_s) + _SPARE_S, resource.RLIM_INFINITY))
+        resource.setrlimit(
+            resource.RLIMIT_CPU, (int(spent + case.repeats * limit_s) + _SPARE_S, resource.RLIM_INFINITY)
+        )
         try:
             connection.send(_measure(case))
         except Exception as error:  # noqa: BLE001 (the test reports it with the case)

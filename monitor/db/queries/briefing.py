@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import ValidationError
-from sqlalchemy import delete
+from sqlalchemy import delete, func, update
 from sqlmodel import col, select
 
-from monitor.db.sessions import Queries, insert_if_new, sanitize_value
+from monitor.db.sessions import Queries, insert_if_new, lock_decisions, sanitize_value
 from monitor.db.tables.collection import Item
-from monitor.db.tables.people import ComposeStage, KeptBriefing
+from monitor.db.tables.people import ClientProfile, ComposeStage, KeptBriefing
 from monitor.db.tables.policies import (
     Deadline,
     DeadlineMove,
@@ -105,6 +105,39 @@ class BriefingFactsQueries(Queries):
         ids = {document.policy_id for document in documents}
         names = {policy.id: policy.name for policy in await self._fetch_in(select(Policy), col(Policy.id), ids)}
         return {document.item_id: names[document.policy_id] for document in documents if document.policy_id in names}
+
+
+class ClientProfileStore(Queries):
+    async def list(self) -> list[ClientProfile]:
+        return await self._fetch_all(select(ClientProfile).order_by(col(ClientProfile.name), col(ClientProfile.id)))
+
+    async def get(self, profile_id: int) -> ClientProfile | None:
+        return await self._get(ClientProfile, profile_id)
+
+    async def save(self, profile: ClientProfile, *, limit: int) -> ClientProfile | None:
+        """Store a new profile, or what a stored one is now; None where another one has the name, or too many are there.
+
+        Whoever stores it learns of no name that they do not see.
+        """
+        values = sanitize_value(profile.model_dump(exclude={"id"}))
+        async with self._sessions.begin_write() as session:
+            await lock_decisions(session)
+            named = select(col(ClientProfile.id)).where(col(ClientProfile.name) == values["name"])
+            if any(found != profile.id for found in await session.scalars(named)):
+                return None
+            if profile.id is None:
+                if (await session.scalar(select(func.count(col(ClientProfile.id)))) or 0) >= limit:
+                    return None
+                stored = ClientProfile(**values)
+                session.add(stored)
+                await session.flush()
+                return stored
+            change = update(ClientProfile).where(col(ClientProfile.id) == profile.id).values(**values)
+            await session.execute(change)
+            return ClientProfile(**values, id=profile.id)
+
+    async def remove(self, profile_id: int) -> None:
+        await self._execute(delete(ClientProfile).where(col(ClientProfile.id) == profile_id))
 
 
 class KeptBriefingStore(Queries):

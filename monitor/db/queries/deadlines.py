@@ -2,10 +2,11 @@
 
 import datetime as dt
 from collections.abc import AsyncIterator, Iterable, Sequence
+from typing import Any
 
 from pydantic import BaseModel, Field
-from sqlalchemy import ColumnElement, String, and_, cast, delete, func, or_, select, update
-from sqlalchemy.orm import aliased
+from sqlalchemy import ColumnElement, Select, String, and_, cast, delete, func, or_, select, update
+from sqlalchemy.orm import Mapped, aliased
 from sqlmodel import col
 
 from monitor.db.queries.filters import build_bracket_variants
@@ -164,15 +165,14 @@ class DeadlineStore(Queries):
 
         With them come all that their policies have; the ids are those of the deadlines that are meant.
         """
-        conditions = _build_conditions(wanted)
+        meant = _select_meant(wanted, col(Deadline.id), col(PolicyDocument.policy_id), with_policies=True)
         if per_day is not None:
             place = func.dense_rank().over(partition_by=col(Deadline.day), order_by=col(Deadline.id)).label("place")
-            ranked = _SELECT_ROWS.with_only_columns(col(Deadline.id), place)
-            of_day = ranked.where(*conditions, col(Deadline.dropped_at).is_(None)).subquery()
-            conditions = [col(Deadline.id).in_(select(of_day.c.id).where(of_day.c.place <= per_day))]
-        query = _SELECT_ROWS.with_only_columns(col(Deadline.id), col(PolicyDocument.policy_id)).limit(limit)
-        query = query.where(*conditions, col(Deadline.dropped_at).is_(None))
-        found = await self._fetch_rows(query.order_by(col(Deadline.day), col(Deadline.id)))
+            of_day = meant.add_columns(place).subquery()
+            query = select(of_day.c.id, of_day.c.policy_id).where(of_day.c.place <= per_day).limit(limit)
+        else:
+            query = meant.order_by(col(Deadline.day), col(Deadline.id)).limit(limit)
+        found = await self._fetch_rows(query)
         rows = await self.list_of_policies(policy_id for _, policy_id in found if policy_id is not None)
         for batch in split_batches(number for number, policy_id in found if policy_id is None):
             rows += await self._load_rows([col(Deadline.id).in_(batch)], limit=None)
@@ -180,8 +180,8 @@ class DeadlineStore(Queries):
 
     async def count_by_day(self, wanted: DeadlineFilter) -> dict[dt.date, int]:
         """How many deadlines the documents state by day, of those that `list_open` lists."""
-        counted = _SELECT_ROWS.with_only_columns(col(Deadline.day), func.count(col(Deadline.id).distinct()))
-        query = counted.where(*_build_conditions(wanted), col(Deadline.dropped_at).is_(None))
+        count, of_policy = func.count(col(Deadline.id).distinct()), wanted.policy_id is not None
+        query = _select_meant(wanted, col(Deadline.day), count, with_policies=of_policy)
         return {row[0]: row[1] for row in await self._fetch_rows(query.group_by(col(Deadline.day)))}
 
     async def list_of_policies(self, policy_ids: Iterable[int]) -> list[DeadlineRow]:
@@ -224,15 +224,16 @@ class DeadlineStore(Queries):
             moves += [(deadline, move) for deadline, move in rows]
         return moves
 
-    async def find_calendar(self, key: str) -> Topic | None:
-        """The topic that a calendar is of; None for a key that nobody has, or that somebody has who is shut out."""
+    async def find_calendar(self, key: str) -> tuple[Topic, Person] | None:
+        """The topic that a calendar is of, and whose it is; None for a key that nobody has who may sign in."""
         query = (
-            select(Topic)
+            select(Topic, Person)
             .join(TopicFollower, col(TopicFollower.topic_id) == col(Topic.id))
             .join(Person, col(Person.name) == col(TopicFollower.person))
             .where(col(TopicFollower.calendar_key) == sanitize_text(key), col(Person.is_shut_out).is_(False))
         )
-        return await self._fetch_first(query)
+        rows = await self._fetch_rows(query)
+        return (rows[0][0], rows[0][1]) if rows else None
 
     async def find_topic(self, name: str) -> Topic | None:
         return await self._fetch_first(select(Topic).where(col(Topic.name) == sanitize_text(name)))
@@ -293,6 +294,8 @@ _SELECT_MOVES = select(
     col(DeadlineMove.seen_at),
 )
 _IN_POLICY = and_(col(PolicyDocument.item_id) == col(Deadline.item_id), col(PolicyDocument.removed_at).is_(None))
+_OF_ITEM = col(Item.id) == col(Deadline.item_id)
+_IS_SHOWN = col(Deadline.item_id).not_in(select(col(HiddenItem.item_id)))
 _SELECT_ROWS = (
     select(
         *(
@@ -308,10 +311,10 @@ _SELECT_ROWS = (
         col(Policy.name).label("policy"),
     )
     .select_from(Deadline)
-    .join(Item, col(Item.id) == col(Deadline.item_id))
+    .join(Item, _OF_ITEM)
     .join(PolicyDocument, _IN_POLICY, isouter=True)
     .join(Policy, col(Policy.id) == col(PolicyDocument.policy_id), isouter=True)
-    .where(col(Deadline.item_id).not_in(select(col(HiddenItem.item_id))))
+    .where(_IS_SHOWN)
 )
 
 
@@ -343,6 +346,16 @@ def _build_event_fact(deadline_id: int, row: Deadline, move: DeadlineMove | None
 
 def _strip_marks(title: str) -> str:
     return title.strip().removeprefix("《").removesuffix("》")
+
+
+def _select_meant(
+    wanted: DeadlineFilter, *columns: ColumnElement[Any] | Mapped[Any], with_policies: bool
+) -> Select[*tuple[Any, ...]]:
+    """Select of the deadlines that are meant and stated still, each once for every policy of its document."""
+    query: Select[*tuple[Any, ...]] = select(*columns).select_from(Deadline).join(Item, _OF_ITEM)
+    if with_policies:
+        query = query.join(PolicyDocument, _IN_POLICY, isouter=True)
+    return query.where(*_build_conditions(wanted), _IS_SHOWN, col(Deadline.dropped_at).is_(None))
 
 
 def _build_conditions(wanted: DeadlineFilter) -> list[ColumnElement[bool]]:

@@ -44,6 +44,7 @@ class BriefingRow(BaseModel):
 
     id: int
     title: str
+    team_id: int | None = None
     size: int
     language: str
     since: dt.date
@@ -54,6 +55,10 @@ class BriefingRow(BaseModel):
     edited_by: str | None
     edited_at: dt.datetime | None
     archived_at: dt.datetime | None
+
+
+def _select_briefing_rows() -> Select[*tuple[Any, ...]]:
+    return select(*(getattr(SavedBriefing, name) for name in BriefingRow.model_fields))
 
 
 class BriefingStore(Queries):
@@ -69,13 +74,17 @@ class BriefingStore(Queries):
     async def get(self, briefing_id: int) -> SavedBriefing | None:
         return await self._get(SavedBriefing, briefing_id)
 
+    async def get_row(self, briefing_id: int) -> BriefingRow | None:
+        """A briefing as lists show it, without its text."""
+        rows = await self._fetch_as(BriefingRow, _select_briefing_rows().where(col(SavedBriefing.id) == briefing_id))
+        return rows[0] if rows else None
+
     async def list_rows(
         self, *, is_archived: bool = False, before_id: int | None = None, limit: int = 50
     ) -> list[BriefingRow]:
         """A page of the list, newest first, after the briefing `before_id`."""
-        columns = [getattr(SavedBriefing, name) for name in BriefingRow.model_fields]
         archived_at = col(SavedBriefing.archived_at)
-        query = select(*columns).where(archived_at.is_not(None) if is_archived else archived_at.is_(None))
+        query = _select_briefing_rows().where(archived_at.is_not(None) if is_archived else archived_at.is_(None))
         if before_id is not None:
             query = query.where(col(SavedBriefing.id) < before_id)
         return await self._fetch_as(BriefingRow, query.order_by(col(SavedBriefing.id).desc()).limit(limit))
@@ -106,9 +115,11 @@ class BriefingShareStore(Queries):
             await session.flush()
         return kept
 
-    async def list_for(self, briefing_id: int, *, limit: int) -> list[BriefingShare]:
-        """The links of a briefing, newest first."""
+    async def list_for(self, briefing_id: int, *, limit: int, before_id: int | None = None) -> list[BriefingShare]:
+        """The links of a briefing, newest first, those made before the link of an id."""
         query = select(BriefingShare).where(col(BriefingShare.briefing_id) == briefing_id)
+        if before_id is not None:
+            query = query.where(col(BriefingShare.id) < before_id)
         return await self._fetch_all(query.order_by(col(BriefingShare.id).desc()).limit(limit))
 
     async def find(self, token_hash: str) -> BriefingShare | None:
@@ -180,9 +191,14 @@ class DeliveryStore(Queries):
             return True
 
     async def save_briefing(self, record: BriefingRecord) -> None:
-        """Store the briefing of a delivery; the first one that was composed stays."""
+        """Store the briefing of a delivery; the first one that was composed stays.
+
+        No webhook is told of what goes to a subscriber.
+        """
         async with self._sessions.begin_write() as session:
-            if await insert_if_new(session, record, key="delivery_id"):
+            is_new = await insert_if_new(session, record, key="delivery_id")
+            of_person = select(col(Delivery.person)).where(col(Delivery.id) == record.delivery_id)
+            if is_new and await session.scalar(of_person) is None:
                 subject = f"delivery:{record.delivery_id}"
                 created = EventFact(WebhookEventType.BRIEFING_CREATED, subject, record.composed_at)
                 await add_webhook_events(session, [created])
@@ -268,9 +284,13 @@ class DeliveryStore(Queries):
         status: Sequence[DeliveryStatus] = (),
         saved_id: int | None = None,
         before: tuple[dt.datetime, str] | None = None,
+        seen_by: str | None = None,
         limit: int | None = 50,
     ) -> list[Delivery]:
-        """The deliveries, newest first, after the one whose planned time and id are `before`."""
+        """The deliveries, newest first, after the one whose planned time and id are `before`.
+
+        With `seen_by`, without those of other people's subscriptions.
+        """
         query = select(Delivery).order_by(col(Delivery.planned_at).desc(), col(Delivery.id).desc()).limit(limit)
         if target is not None:
             query = query.where(col(Delivery.target) == target)
@@ -278,6 +298,8 @@ class DeliveryStore(Queries):
             query = query.where(col(Delivery.status).in_(status))
         if saved_id is not None:
             query = query.where(col(Delivery.saved_id) == saved_id)
+        if seen_by is not None:
+            query = query.where(or_(col(Delivery.person).is_(None), col(Delivery.person) == seen_by))
         if before is not None:
             query = query.where(tuple_(col(Delivery.planned_at), col(Delivery.id)) < before)
         return await self._fetch_all(query)

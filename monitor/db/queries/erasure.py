@@ -8,10 +8,12 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlmodel import SQLModel, col
 
 from monitor.db.sessions import Queries, lock_decisions, sanitize_text, sanitize_value
+from monitor.db.tables.delivery import Delivery, Subscription
 from monitor.db.tables.evaluation import Evaluation, PairChoice
 from monitor.db.tables.people import (
     AuditEntry,
     BriefingShare,
+    ClientProfile,
     HiddenItem,
     ItemLater,
     ItemNote,
@@ -28,7 +30,7 @@ from monitor.db.tables.people import (
 )
 from monitor.db.tables.policies import Topic
 from monitor.db.tables.questions import ArchiveQuestion, RecentQuery
-from monitor.db.tables.research import Research, ResearchRemark, ResearchStatus
+from monitor.db.tables.research import ReportEdit, Research, ResearchRemark, ResearchStatus
 from monitor.vocabulary import Visibility
 
 ERASED_PREFIX = "erased-"
@@ -40,13 +42,17 @@ _COLUMNS: tuple[tuple[type[SQLModel], str], ...] = (
     (SavedBriefing, "created_by"),
     (SavedBriefing, "edited_by"),
     (BriefingShare, "created_by"),
+    (ClientProfile, "created_by"),
     (StoredSetting, "by"),
     (StoredPrompt, "by"),
     (Research, "asked_by"),
     (ResearchRemark, "person"),
+    (ReportEdit, "edited_by"),
     (Evaluation, "asked_by"),
     (PairChoice, "person"),
     (Topic, "created_by"),
+    (Delivery, "person"),
+    (Subscription, "ended_by"),
 )
 """Where a person is named beside what everybody may read."""
 
@@ -79,6 +85,8 @@ class ErasureStore(Queries, retries=False):
             await session.execute(delete(Token).where(col(Token.created_by) == name))
             await session.execute(delete(SignInTry).where(col(SignInTry.key).endswith(f" {name}", autoescape=True)))
             await session.execute(delete(Person).where(col(Person.name) == name))
+            addresses: dict[str, Any] = {"accepted": [], "last_error": None}  # whoever refuses an address repeats it
+            await session.execute(update(Delivery).where(col(Delivery.person) == name).values(addresses))
             for table, column in _COLUMNS:
                 is_named = getattr(table, column) == name
                 await session.execute(update(table).where(is_named).values({column: alias}))

@@ -4,7 +4,7 @@ import datetime as dt
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import func, select, update
+from sqlalchemy import func, select, tuple_, update
 from sqlmodel import col
 
 from monitor.db.sessions import Queries, insert_if_new, sanitize_value, upsert_rows
@@ -27,9 +27,11 @@ class EvaluationStore(Queries):
     async def get(self, evaluation_id: str) -> Evaluation | None:
         return await self._get(Evaluation, evaluation_id)
 
-    async def list_latest(self, limit: int = 50) -> list[Evaluation]:
-        """The latest evaluations in full, newest first."""
-        query = select(Evaluation).order_by(col(Evaluation.created_at).desc(), col(Evaluation.id))
+    async def list_latest(self, limit: int = 50, *, after: tuple[dt.datetime, str] | None = None) -> list[Evaluation]:
+        """The latest evaluations in full, newest first, those after one of this instant and id."""
+        query = select(Evaluation).order_by(col(Evaluation.created_at).desc(), col(Evaluation.id).desc())
+        if after is not None:
+            query = query.where(tuple_(col(Evaluation.created_at), col(Evaluation.id)) < after)
         return await self._fetch_all(query.limit(limit))
 
     async def find_unfinished(self, fingerprint: str) -> Evaluation | None:

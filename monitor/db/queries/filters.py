@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from sqlalchemy import JSON, ColumnElement, Text, and_, cast, func, or_, select, true, tuple_
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped
-from sqlmodel import SQLModel, col
+from sqlmodel import col
 
 from monitor.db.sessions import sanitize_text
 from monitor.db.tables.collection import Item, ItemPageText, Source
@@ -111,11 +111,12 @@ class ColumnValues(BaseModel):
 
 
 def get_item_column(name: str) -> ColumnElement[Any]:
-    return SQLModel.metadata.tables["item"].c[name]
+    column: ColumnElement[Any] = getattr(Item, name)  # the mapped one: a column of the table would show hidden rows
+    return column
 
 
 def order_items(order: ItemOrder) -> tuple[ColumnElement[Any], ...]:
-    return order_by_newest() if order is ItemOrder.NEWEST else (_get_tier(), *order_by_newest())
+    return order_by_newest() if order is ItemOrder.NEWEST else (col(Item.tier).asc().nulls_last(), *order_by_newest())
 
 
 def get_order_key(item: Item, order: ItemOrder) -> ItemOrderKey:

@@ -6,7 +6,21 @@ from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel
-from sqlalchemy import ColumnElement, Select, String, and_, cast, delete, exists, func, literal, or_, select, union_all
+from sqlalchemy import (
+    ColumnElement,
+    Select,
+    String,
+    and_,
+    cast,
+    delete,
+    exists,
+    func,
+    literal,
+    or_,
+    select,
+    tuple_,
+    union_all,
+)
 from sqlmodel import col
 
 from monitor.db.queries.filters import match_words, order_by_newest
@@ -146,9 +160,13 @@ class QuestionStore(Queries):
     async def get(self, question_id: str) -> ArchiveQuestion | None:
         return await self._get(ArchiveQuestion, question_id)
 
-    async def list_of(self, person: str, *, limit: int) -> list[ArchiveQuestion]:
-        """The questions of a person, newest first."""
+    async def list_of(
+        self, person: str, *, limit: int, after: tuple[dt.datetime, str] | None = None
+    ) -> list[ArchiveQuestion]:
+        """The questions of a person, newest first, those after one of this instant and id."""
         mine = select(ArchiveQuestion).where(col(ArchiveQuestion.person) == sanitize_text(person))
+        if after is not None:
+            mine = mine.where(tuple_(col(ArchiveQuestion.asked_at), col(ArchiveQuestion.id)) < after)
         newest = mine.order_by(col(ArchiveQuestion.asked_at).desc(), col(ArchiveQuestion.id).desc())
         return await self._fetch_all(newest.limit(limit))
 

@@ -22,6 +22,7 @@ from monitor.db.queries.filters import (
     order_by_newest,
     order_items,
 )
+from monitor.db.queries.teams import load_source_teams
 from monitor.db.queries.webhooks import EventFact, add_webhook_events
 from monitor.db.sessions import BATCH_SIZE, Queries, build_insert, get_dialect, sanitize_value, upsert_rows
 from monitor.db.tables.collection import Item, ItemPageText, KnownUrl, Source, TotalKind
@@ -52,7 +53,8 @@ class ItemStore(Queries):
         if not items:
             return []
         async with self._sessions.begin_write() as session:
-            saved = [await _save_item(session, item) for item in items]
+            teams = await load_source_teams(session, [item.source_id for item in items])
+            saved = [await _save_item(session, item, teams.get(item.source_id)) for item in items]
             new: dict[dt.date, Counter[tuple[TotalKind, str]]] = {}
             for item, is_new in saved:
                 if is_new:
@@ -137,9 +139,16 @@ class ItemStore(Queries):
                 found |= {row.item_id: row.document for row in rows}
         return found
 
-    async def list_values(self, column: Literal["source", "section", "language"]) -> list[str]:
+    async def list_values(self, column: Literal["section", "language"]) -> list[str]:
         async with self._sessions.begin_read() as session:
             return await list_distinct_values(session, get_item_column(column))
+
+    async def list_source_names(self) -> list[str]:
+        """The names of all sources, in order, with those that are gone and have left items."""
+        async with self._sessions.begin_read() as session:
+            names = await session.scalars(select(col(Source.name)))
+            gone = await list_distinct_values(session, get_item_column("source"), col(Item.source_id).is_(None))
+            return sorted({*names, *gone})
 
     async def list(self, wanted: ItemFilter, limit: int | None = 50) -> list[Item]:
         """The items that are meant, in their order."""
@@ -163,10 +172,10 @@ class ItemStore(Queries):
             return await session.scalar(select(func.count()).select_from(meant.subquery())) or 0
 
 
-async def _save_item(session: AsyncSession, item: Item) -> tuple[Item, bool]:
+async def _save_item(session: AsyncSession, item: Item, team_id: int | None) -> tuple[Item, bool]:
     numberless = {"id"} if item.id is None else set()
     values = sanitize_value(item.model_dump(exclude=numberless))
-    values["url_key"] = item.url_key or url_key(item.url)
+    values |= {"url_key": item.url_key or url_key(item.url), "team_id": team_id}
     new_id = await session.scalar(_build_item_insert(get_dialect(session)), values)
     if new_id is None:
         same = (col(Item.source_id) == item.source_id, col(Item.url_key) == values["url_key"])

@@ -7,7 +7,7 @@ import datetime as dt
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import CursorResult, Delete, delete, func, insert, or_, select, union_all, update
+from sqlalchemy import CursorResult, Delete, case, delete, func, insert, or_, select, union_all, update
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped, defer
 from sqlmodel import col
@@ -241,6 +241,19 @@ class TokenStore(Queries, retries=False):
             made_by = token.created_by if through is None else through.created_by
             await session.execute(insert(Token), [token.model_dump() | {"created_by": made_by}])
             return True
+
+    async def get(self, name: str) -> Token | None:
+        found = await self._get(Token, sanitize_text(name))
+        return found if found is not None and found.name == name else None
+
+    async def count_use(self, name: str, day: dt.date) -> bool:
+        """Count a use of a token on a day; False where it has been used as often as it may be."""
+        is_new_day = col(Token.used_on).is_distinct_from(day)
+        used = case((is_new_day, 1), else_=col(Token.used) + 1)
+        counting = update(Token).where(col(Token.name) == name, is_new_day | (col(Token.used) < col(Token.daily_limit)))
+        async with self._sessions.begin_write() as session:
+            result = await session.execute(counting.values(used_on=day, used=used))
+            return isinstance(result, CursorResult) and result.rowcount == 1
 
     async def find_by_hash(self, hashed: str, now: dt.datetime) -> tuple[Token, Person | None] | None:
         """The token of that hash and the person who made it, if one did; None where it may not be used any more."""

@@ -13,7 +13,9 @@ from monitor.db.queries.runs import EventStore
 from monitor.db.queries.webhooks import EventFact, add_webhook_events
 from monitor.db.sessions import Queries, insert_if_new, sanitize_text, sanitize_value
 from monitor.db.tables.research import (
+    ReportEdit,
     Research,
+    ResearchDocument,
     ResearchEvent,
     ResearchParagraph,
     ResearchRemark,
@@ -35,6 +37,7 @@ class ResearchRow(NamedTuple):
     status: ResearchStatus
     language: str
     asked_by: str
+    team_id: int | None
     visibility: Visibility
     created_at: dt.datetime
     started_at: dt.datetime | None
@@ -53,6 +56,31 @@ class EditionRow(NamedTuple):
     visibility: Visibility
     created_at: dt.datetime
     ended_at: dt.datetime | None
+
+
+class DocumentRow(NamedTuple):
+    """A document of a research without its bytes."""
+
+    number: int
+    name: str
+    kind: str
+    size: int
+    sha256: str
+    pages: int
+    pages_without_text: int
+    is_cut: bool
+    uploaded_by: str
+    uploaded_at: dt.datetime
+    record: str | None
+
+
+class ReportEditRow(NamedTuple):
+    """Who made a version of a report's text, and when; `is_verified`: it is the verified text again."""
+
+    version: int
+    edited_by: str
+    edited_at: dt.datetime
+    is_verified: bool
 
 
 class OpenResearch(NamedTuple):
@@ -107,6 +135,45 @@ class ResearchStore(Queries):
         if text:
             query = query.where(match_words(text, col(Research.query)))
         return await self._fetch_as(ResearchRow, query.order_by(*(column.desc() for column in key)).limit(limit))
+
+    async def add_documents(self, documents: Sequence[ResearchDocument]) -> None:
+        async with self._sessions.begin_write() as session:
+            session.add_all(documents)
+
+    async def list_documents(self, task_id: str) -> list[DocumentRow]:
+        columns = [getattr(ResearchDocument, name) for name in DocumentRow._fields]
+        mine = select(*columns).where(col(ResearchDocument.task_id) == task_id)
+        return await self._fetch_as(DocumentRow, mine.order_by(col(ResearchDocument.number)))
+
+    async def load_document_body(self, task_id: str, number: int) -> bytes | None:
+        """Return the bytes of a document that is not kept as evidence yet."""
+        mine = (col(ResearchDocument.task_id) == task_id, col(ResearchDocument.number) == number)
+        return await self._fetch_first(select(col(ResearchDocument.body)).where(*mine))
+
+    async def set_document_record(self, task_id: str, number: int, record: str) -> None:
+        """Note that a document is kept as evidence now: its bytes are in that record alone."""
+        mine = (col(ResearchDocument.task_id) == task_id, col(ResearchDocument.number) == number)
+        await self._execute(update(ResearchDocument).where(*mine).values(record=record, body=None))
+
+    async def list_report_edits(self, task_id: str) -> list[ReportEditRow]:
+        """The versions of a report's text, oldest first."""
+        kept = (col(ReportEdit.version), col(ReportEdit.edited_by), col(ReportEdit.edited_at))
+        mine = select(*kept, col(ReportEdit.text).is_(None).label("is_verified")).where(
+            col(ReportEdit.task_id) == task_id
+        )
+        return await self._fetch_as(ReportEditRow, mine.order_by(col(ReportEdit.version)))
+
+    async def get_report_edit(self, task_id: str, version: int) -> ReportEdit | None:
+        return await self._get(ReportEdit, (task_id, version))
+
+    async def add_report_edit(self, edit: ReportEdit) -> bool:
+        """Store the version that follows the last one; False where another one of that number came first."""
+        last = select(func.max(col(ReportEdit.version))).where(col(ReportEdit.task_id) == edit.task_id)
+        async with self._lock(Research, edit.task_id) as (session, _):
+            if (await session.scalar(last) or 0) != edit.version - 1:
+                return False
+            await session.execute(insert(ReportEdit), [sanitize_value(edit.model_dump())])
+            return True
 
     async def list_follow_ups(self, task_id: str) -> list[Research]:
         """The follow-up questions about a research, in the order in which they were asked."""

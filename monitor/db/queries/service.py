@@ -15,6 +15,7 @@ from monitor.db.queries.sources import is_unfinished
 from monitor.db.sessions import Queries, insert_if_new
 from monitor.db.tables.collection import Run, Source, TotalKind
 from monitor.db.tables.delivery import Alarm, Delivery, DeliveryStatus
+from monitor.db.tables.idempotency import IdempotentRequest
 from monitor.db.tables.research import Executor, Lease, Research, ResearchStatus, Schedule
 from monitor.vocabulary import RunStatus
 
@@ -67,8 +68,38 @@ class LeaseStore(Queries, retries=False):
             return await session.scalar(change) is not None
 
     async def release(self, name: str, holder: str) -> None:
-        """Give up a duty, so that the next holder need not wait."""
         await self._execute(delete(Lease).where(col(Lease.name) == name, col(Lease.holder) == holder))
+
+
+class IdempotencyStore(Queries, retries=False):
+    """Requests that are carried out once, whichever process gets them."""
+
+    async def claim(self, wanted: IdempotentRequest, *, expired_before: dt.datetime) -> IdempotentRequest | None:
+        """Store a request that is about to be carried out; return the earlier one with its id where there is one."""
+        mine = col(IdempotentRequest.id) == wanted.id
+        async with self._sessions.begin_write() as session:
+            await session.execute(
+                delete(IdempotentRequest).where(mine, col(IdempotentRequest.created_at) < expired_before)
+            )
+            if await insert_if_new(session, wanted):
+                return None
+            earlier = (await session.scalars(select(IdempotentRequest).where(mine))).one_or_none()
+            return earlier or wanted  # which was given up in this very moment: it counts as under way
+
+    async def renew(self, request_id: str, *, at: dt.datetime) -> None:
+        await self._execute(update(IdempotentRequest).where(col(IdempotentRequest.id) == request_id).values(seen_at=at))
+
+    async def keep_answer(self, request_id: str, answer: str) -> None:
+        await self._execute(
+            update(IdempotentRequest).where(col(IdempotentRequest.id) == request_id).values(answer=answer)
+        )
+
+    async def release(self, request_id: str) -> None:
+        """Forget a request that did nothing."""
+        await self._execute(delete(IdempotentRequest).where(col(IdempotentRequest.id) == request_id))
+
+    async def delete_before(self, before: dt.datetime) -> None:
+        await self._execute(delete(IdempotentRequest).where(col(IdempotentRequest.created_at) < before))
 
 
 class ScheduleStore(Queries, retries=False):

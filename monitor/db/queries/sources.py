@@ -1,11 +1,12 @@
 """The sources, their settings and their health."""
 
 import datetime as dt
+import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Select, func, select, union_all, update
+from sqlalchemy import ColumnElement, Select, Text, cast, func, select, union_all, update
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlmodel import col
 
@@ -146,7 +147,8 @@ class SourceStore(Queries):
         return [found[source_id] for source_id in source_ids if source_id in found]
 
     async def list_tags(self) -> set[str]:
-        return {tag for tags in await self._fetch_all(select(col(Source.tags))) for tag in tags}
+        lists = await self._fetch_all(select(cast(col(Source.tags), Text)).distinct())  # the database compares no JSON
+        return {tag for tags in lists for tag in json.loads(tags)}
 
     async def load_activity(self) -> SourceActivity:
         alarms = select(col(Alarm.source_id), func.count()).where(col(Alarm.cleared_at).is_(None))

@@ -3,9 +3,10 @@
 import builtins
 import datetime as dt
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import Select, delete, func, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlmodel import col
 
@@ -23,6 +24,7 @@ from monitor.db.sessions import (
 from monitor.db.tables.collection import Item
 from monitor.db.tables.people import HiddenItem
 from monitor.db.tables.policies import ItemFacts, Topic, TopicFit, TopicFollower, TopicJudgement
+from monitor.db.visibility import get_eyes, is_of_other_team, see_as
 from monitor.document import DocumentFacts
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
@@ -50,6 +52,14 @@ class TopicCount(BaseModel):
     topic_id: int
     matches: int
     newest: dt.date | None
+
+
+class TopicCalendar(NamedTuple):
+    """A topic that somebody follows, with the key of their calendar of it."""
+
+    id: int
+    name: str
+    calendar_key: str
 
 
 class TopicStore(Queries):
@@ -234,18 +244,47 @@ class TopicStore(Queries):
         return [(item, fit) for item, fit in rows]
 
     async def count_matches(self, topic_ids: Iterable[int]) -> dict[int, TopicCount]:
-        counted = (
-            select(
-                col(TopicFit.topic_id), func.count().label("matches"), func.max(col(TopicFit.item_id)).label("last_id")
-            )
-            .where(col(TopicFit.is_match).is_(True), col(TopicFit.topic_id).in_(list(topic_ids)))
-            .group_by(col(TopicFit.topic_id))
-            .subquery()
+        """How many items fit topics; those of which none fits are left out.
+
+        All fits are counted from their index alone, and what is hidden of them, which is little, is taken off.
+        """
+        ids, eyes = list(topic_ids), get_eyes()
+        topic_id = col(TopicFit.topic_id)
+        counted = select(topic_id, func.count()).where(col(TopicFit.is_match).is_(True)).group_by(topic_id)
+        hidden: dict[int, int] = {}
+        with see_as(None):
+            counts = {row[0]: row[1] for row in await self._fetch_rows(counted.where(topic_id.in_(ids)))}
+            if eyes is not None:
+                of_others = select(col(Item.id)).where(is_of_other_team(col(Item.team_id), eyes))
+                rows = await self._fetch_rows(counted.where(col(TopicFit.item_id).in_(of_others)))
+                hidden = {row[0]: row[1] for row in rows}
+        newest = await self._fetch_rows(_SELECT_NEWEST.where(col(Topic.id).in_(ids)))
+        return {
+            number: TopicCount(topic_id=number, matches=counts[number] - hidden.get(number, 0), newest=day)
+            for number, day in newest
+            if number is not None
+        }
+
+    async def list_followed(self, person: str) -> builtins.list[TopicCalendar]:
+        """The topics that a person follows, by name."""
+        query: Select[*tuple[Any, ...]] = (
+            select(col(Topic.id), col(Topic.name), col(TopicFollower.calendar_key))
+            .join(TopicFollower, col(TopicFollower.topic_id) == col(Topic.id))
+            .where(col(TopicFollower.person) == person)
+            .order_by(col(Topic.name))
         )
-        query = select(counted.c.topic_id, counted.c.matches, col(Item.day).label("newest")).join(
-            Item, col(Item.id) == counted.c.last_id
-        )
-        return {row.topic_id: row for row in await self._fetch_as(TopicCount, query)}
+        return [TopicCalendar(*row) for row in await self._fetch_rows(query)]
+
+
+_LAST_FIT = (
+    select(col(TopicFit.item_id))
+    .where(col(TopicFit.topic_id) == col(Topic.id), col(TopicFit.is_match).is_(True))
+    .order_by(col(TopicFit.item_id).desc())
+    .limit(1)
+    .correlate(Topic)
+    .scalar_subquery()
+)
+_SELECT_NEWEST = select(col(Topic.id), col(Item.day)).join(Item, col(Item.id) == _LAST_FIT)
 
 
 def build_item_topic(fit: TopicFit, name: str) -> ItemTopic:

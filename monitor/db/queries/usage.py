@@ -6,16 +6,30 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel
-from sqlalchemy import Date, Integer, Select, Subquery, and_, case, delete, exists, func, literal, select, union_all
+from sqlalchemy import (
+    Date,
+    Integer,
+    Select,
+    Subquery,
+    and_,
+    case,
+    delete,
+    exists,
+    func,
+    literal,
+    select,
+    union_all,
+    update,
+)
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlmodel import col
 
 from monitor.db.daily_totals import Addition, Total, add_to_totals, list_call_additions, load_daily_sums, load_sums
 from monitor.db.reading import PhaseUsage, RunUsage
-from monitor.db.sessions import Queries, upsert_rows
+from monitor.db.sessions import Queries, build_insert, get_dialect, upsert_rows
 from monitor.db.tables.collection import DailyTotal, ModelCall, Run, TotalKind
 from monitor.db.tables.columns import UtcDateTime
-from monitor.db.tables.research import Research, SearchAnswer, SearchCall
+from monitor.db.tables.research import HostTraffic, Research, SearchAnswer, SearchCall
 from monitor.vocabulary import SWEEP_PHASES, Phase
 
 RESEARCH_SOURCE = "(research)"
@@ -259,3 +273,27 @@ class SearchStore(Queries, retries=False):
         async with self._sessions.begin_write() as session:
             await session.execute(delete(SearchAnswer).where(col(SearchAnswer.at) < not_before))
             await upsert_rows(session, SearchAnswer, [answer.model_dump()], key=["key"], update=["at", "findings"])
+
+
+class HostTrafficStore(Queries):
+    async def spend(self, host: str, day: dt.date, *, limit: int | None) -> bool:
+        """Count a request, or a refusal where the limit is reached; many processes may do so at once."""
+        place = and_(col(HostTraffic.day) == day, col(HostTraffic.host) == host)
+        async with self._sessions.begin_write() as session:
+            row = {"day": day, "host": host, "requests": 0, "refused": 0}
+            await session.execute(build_insert(get_dialect(session), HostTraffic).values(row).on_conflict_do_nothing())
+            left = place if limit is None else and_(place, col(HostTraffic.requests) < limit)
+            counted = update(HostTraffic).where(left).values(requests=col(HostTraffic.requests) + 1)
+            if (await session.execute(counted.returning(col(HostTraffic.host)))).first() is not None:
+                return True
+            await session.execute(update(HostTraffic).where(place).values(refused=col(HostTraffic.refused) + 1))
+            return False
+
+    async def list_since(self, since: dt.date) -> Sequence[HostTraffic]:
+        """The newest day first, the most requests first."""
+        newest = (col(HostTraffic.day).desc(), col(HostTraffic.requests).desc(), col(HostTraffic.host))
+        return await self._fetch_all(select(HostTraffic).where(col(HostTraffic.day) >= since).order_by(*newest))
+
+    async def delete_before(self, day: dt.date) -> None:
+        async with self._sessions.begin_write() as session:
+            await session.execute(delete(HostTraffic).where(col(HostTraffic.day) < day))

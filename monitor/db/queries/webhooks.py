@@ -13,7 +13,11 @@ from sqlalchemy.orm import aliased
 from sqlmodel import col
 
 from monitor.db.sessions import Queries, build_insert, get_dialect, sanitize_value, split_batches
-from monitor.db.tables.collection import Item, Run
+from monitor.db.tables.collection import Item, Run, Source
+from monitor.db.tables.delivery import Alarm, Delivery
+from monitor.db.tables.people import SavedBriefing
+from monitor.db.tables.policies import Deadline
+from monitor.db.tables.research import Research
 from monitor.db.tables.webhooks import (
     WebhookAttempt,
     WebhookDelivery,
@@ -33,12 +37,16 @@ _PENDING = WebhookDeliveryStatus.PENDING
 
 
 class EventFact(NamedTuple):
-    """What happened to a subject, as `item:12`, and when; `ref` is the id of the revision that tells of it."""
+    """What happened to a subject, as `item:12`, and when; `ref` is the id of the revision that tells of it.
+
+    What is found more than once has a `key`, which is the event's for ever.
+    """
 
     type: WebhookEventType
     subject: str
     at: dt.datetime
     ref: int | None = None
+    key: str | None = None
 
 
 async def add_webhook_events(session: AsyncSession, facts: Sequence[EventFact]) -> None:
@@ -48,10 +56,21 @@ async def add_webhook_events(session: AsyncSession, facts: Sequence[EventFact]) 
 
 
 def _build_event_row(fact: EventFact) -> dict[str, Any]:
-    event = WebhookEvent(
-        key=f"evt_{secrets.token_hex(16)}", type=fact.type, subject=fact.subject, ref=fact.ref, occurred_at=fact.at
-    )
+    key = fact.key or f"evt_{secrets.token_hex(16)}"
+    event = WebhookEvent(key=key, type=fact.type, subject=fact.subject, ref=fact.ref, occurred_at=fact.at)
     return event.model_dump(exclude={"id"})
+
+
+_TEAM_QUERIES: dict[str, tuple[Select[Any], Any]] = {
+    "item": (select(col(Item.team_id)), col(Item.id)),
+    "deadline": (select(col(Item.team_id)).join(Deadline, col(Deadline.item_id) == col(Item.id)), col(Deadline.id)),
+    "alarm": (select(col(Source.team_id)).join(Alarm, col(Alarm.source_id) == col(Source.id)), col(Alarm.id)),
+    "run": (select(col(Run.team_id)), col(Run.id)),
+    "briefing": (select(col(SavedBriefing.team_id)), col(SavedBriefing.id)),
+    "delivery": (select(col(Delivery.team_id)), col(Delivery.id)),
+    "research": (select(col(Research.team_id)), col(Research.id)),
+}
+"""The team of the subject of an event, and the column of the subject's key."""
 
 
 class WebhookLogEntry(BaseModel):
@@ -124,6 +143,20 @@ class WebhookStore(Queries):
             await session.delete(endpoint)
             return True
 
+    async def get_team(self, kind: str, subject_id: str) -> int | None:
+        """The team to which the subject of an event belongs; None for all, and for what is gone."""
+        query, key = _TEAM_QUERIES[kind]
+        return await self._fetch_first(query.where(key == (int(subject_id) if subject_id.isdecimal() else subject_id)))
+
+    async def add_events_once(self, facts: Sequence[EventFact]) -> None:
+        """Store the events whose keys are not there yet."""
+        found = select(col(WebhookEvent.key)).where(col(WebhookEvent.key).in_([fact.key for fact in facts]))
+        known = {*await self._fetch_all(found)}
+        if rows := [_build_event_row(fact) for fact in facts if fact.key not in known]:
+            async with self._sessions.begin_write() as session:
+                statement = build_insert(get_dialect(session), WebhookEvent)
+                await session.execute(statement.on_conflict_do_nothing(index_elements=["key"]), rows)
+
     async def list_unprepared(self, *, after_id: int = 0, limit: int) -> list[WebhookEvent]:
         """The events that nobody was made ready to be told of, oldest first.
 
@@ -158,7 +191,9 @@ class WebhookStore(Queries):
         async with self._lock(WebhookEvent, event.id) as (session, stored):
             if stored is None or stored.prepared_at is not None:
                 return
-            stored.sqlmodel_update({"prepared_at": at, "topics": event.topics, "data": event.data})
+            stored.sqlmodel_update(
+                {"prepared_at": at, "topics": event.topics, "data": event.data, "team_id": event.team_id}
+            )
             await _add_deliveries(session, [stored], endpoint_ids, at)
 
     async def add_test(self, event: WebhookEvent, endpoint_id: int, *, at: dt.datetime) -> int:

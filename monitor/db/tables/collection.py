@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import JSON, BigInteger, Column, Date, Index, Integer, LargeBinary, String, Text, UniqueConstraint, text
 from sqlalchemy.orm import validates
-from sqlmodel import Field, SQLModel
+from sqlmodel import Field, SQLModel, col
 
 from monitor.db.tables.columns import (
     StrEnumType,
@@ -17,6 +17,7 @@ from monitor.db.tables.columns import (
     message_field,
     owner_field,
 )
+from monitor.db.tables.teams import team_field
 from monitor.i18n.message import Message
 from monitor.vocabulary import (
     DateSource,
@@ -34,6 +35,7 @@ from monitor.vocabulary import (
 
 _NO_SOURCE = text("source_id IS NULL")
 _IS_STALE = text("is_summary_stale")
+_HAS_TEAM = text("team_id IS NOT NULL")
 
 
 class Source(SQLModel, table=True):
@@ -44,6 +46,7 @@ class Source(SQLModel, table=True):
 
     id: int | None = Field(default=None, primary_key=True)
     name: str = Field(unique=True, max_length=200)
+    team_id: int | None = team_field("source")
     url: str = Field(sa_column=Column(Text, nullable=False))
     kind: SourceKind = enum_field(SourceKind, SourceKind.SITE)
     focus_areas: list[str] = list_field()
@@ -162,6 +165,7 @@ class Run(SQLModel, table=True):
     id: str = Field(primary_key=True, max_length=64)
     source_id: int | None = Field(default=None, foreign_key="source.id", ondelete="SET NULL")
     source: str = Field(sa_column=Column(Text, nullable=False))
+    team_id: int | None = team_field("run")
     status: RunStatus = enum_field(RunStatus, RunStatus.QUEUED)
     planned_at: dt.datetime = instant_field(is_required=True)
     started_at: dt.datetime | None = instant_field()
@@ -282,12 +286,14 @@ class Item(SQLModel, table=True):
         Index("ix_item_late_day", "late", "day", "id"),
         Index("ix_item_of_no_source", "source", sqlite_where=_NO_SOURCE, postgresql_where=_NO_SOURCE),
         Index("ix_item_stale", "source_id", sqlite_where=_IS_STALE, postgresql_where=_IS_STALE),
+        Index("ix_item_of_team", "team_id", sqlite_where=_HAS_TEAM, postgresql_where=_HAS_TEAM),
     )
 
     id: int | None = Field(default=None, primary_key=True)
     source_id: int | None = Field(default=None, foreign_key="source.id", ondelete="SET NULL", index=True)
     run_id: str = Field(max_length=64, index=True)
     source: str = Field(sa_column=Column(Text, nullable=False))
+    team_id: int | None = team_field("item")
     section: str = Field(sa_column=Column(Text, nullable=False))
     url: str = Field(sa_column=Column(Text, nullable=False))
     url_key: str = Field(sa_column=Column(Text, nullable=False))
@@ -329,6 +335,9 @@ class Item(SQLModel, table=True):
     def date_conflict(self) -> dt.date | None:
         """The article's date where the list has another one."""
         return self.page_date if self.date is not None and self.page_date != self.date else None
+
+
+Index("ix_item_importance", col(Item.tier), col(Item.day).desc(), col(Item.id).desc())
 
 
 class ItemPageText(SQLModel, table=True):

@@ -6,10 +6,11 @@ from typing import Any
 
 from pydantic import BaseModel
 from pydantic import Field as PlainField
-from sqlalchemy import JSON, Column, Index, String, Text
+from sqlalchemy import JSON, Column, Index, String, Text, UniqueConstraint
 from sqlmodel import Field, SQLModel
 
 from monitor.db.tables.columns import StrEnumType, enum_field, instant_field, list_field, message_field, owner_field
+from monitor.db.tables.teams import team_field
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
 
@@ -19,13 +20,14 @@ MAX_RETRY_DELAY = dt.timedelta(days=1)
 
 
 class DeliveryKind(StrEnum):
-    """What is delivered; `typed` is a briefing that a person asked for."""
+    """What is delivered; `typed` is a briefing that a person asked for, `confirmation` the link of a subscription."""
 
     PLANNED = "planned"
     TYPED = "typed"
     ALARM = "alarm"
     ALERT = "alert"
     TEST = "test"
+    CONFIRMATION = "confirmation"
 
 
 class DeliveryStatus(StrEnum):
@@ -48,7 +50,8 @@ class Delivery(SQLModel, table=True):
     `key` and `message_id` are drawn when it is planned and sent with every try. `accepted` are the mail addresses that
     have it already. `next_try_at` is None where no worker is to take it. `alarm_id` was set by versions that sent each
     alarm by itself; now the alarms of a delivery have its `planned_at`. `saved_id` is the saved briefing that was sent,
-    `test_to` the one address that gets it as a test in place of the target's.
+    `test_to` the one address that gets it as a test in place of the target's. `person` is whose subscription it is of:
+    nobody else reads it.
     """
 
     # As lists are read: the latest first, all or those of one target or status.
@@ -60,6 +63,7 @@ class Delivery(SQLModel, table=True):
 
     id: str = Field(primary_key=True, max_length=100)
     target: str = Field(max_length=40)
+    team_id: int | None = team_field("delivery")
     kind: DeliveryKind = enum_field(DeliveryKind, DeliveryKind.PLANNED)
     status: DeliveryStatus = enum_field(DeliveryStatus, DeliveryStatus.QUEUED)
     planned_at: dt.datetime = instant_field(is_required=True)
@@ -76,6 +80,7 @@ class Delivery(SQLModel, table=True):
     sent_at: dt.datetime | None = instant_field()
     saved_id: int | None = None
     test_to: str | None = Field(default=None, max_length=320)
+    person: str | None = Field(default=None, max_length=100)
 
 
 class BriefingRecord(SQLModel, table=True):
@@ -98,6 +103,30 @@ class DeliveryPlan(SQLModel, table=True):
     cron: str = Field(max_length=200)
     timezone: str = Field(max_length=64)
     dealt_until: dt.datetime = instant_field(is_required=True)
+
+
+class Subscription(SQLModel, table=True):
+    """A briefing that a person gets at their own mail address, through a target that is open for it.
+
+    Nothing but the link that confirms goes to `address` before `confirmed_at`. `token` is the secret part of that link
+    and of the one that ends the subscription; every mail carries it, so that it is kept as it is. `conditions` say what
+    the briefing is of. `ended_by` is None where the link ended it.
+    """
+
+    __table_args__ = (UniqueConstraint("token", name="uq_subscription_token"),)
+
+    id: int | None = Field(default=None, primary_key=True)
+    person: str = owner_field("person.name", String(100), index=True)
+    target: str = Field(max_length=40)
+    address: str = Field(max_length=320)
+    token: str = Field(max_length=64)
+    conditions: dict[str, Any] = Field(sa_column=Column(JSON, nullable=False))
+    formats: list[str] = list_field()
+    schedule: str = Field(max_length=200)
+    created_at: dt.datetime = instant_field(is_required=True)
+    confirmed_at: dt.datetime | None = instant_field()
+    ended_at: dt.datetime | None = instant_field(index=True)
+    ended_by: str | None = Field(default=None, max_length=100)
 
 
 class DeliveryOutcome(BaseModel):

@@ -12,6 +12,7 @@ from sqlalchemy import JSON, Column, Index, Integer, String, Text, UniqueConstra
 from sqlmodel import Field, SQLModel
 
 from monitor.db.tables.columns import enum_field, instant_field, list_field, message_field, owner_field
+from monitor.db.tables.teams import team_field
 from monitor.i18n.message import Message
 from monitor.vocabulary import ItemType, RankDirection, Role, Visibility
 
@@ -39,7 +40,10 @@ class Person(SQLModel, table=True):
 
 
 class WebSession(SQLModel, table=True):
-    """A browser in which somebody signed in; `id` is the hash of its cookie."""
+    """A browser in which somebody signed in; `id` is the hash of its cookie.
+
+    `expires_at` moves on with each use, to `ends_at` at the latest; None is the limit of all sessions.
+    """
 
     __tablename__ = "web_session"
 
@@ -50,6 +54,7 @@ class WebSession(SQLModel, table=True):
     created_at: dt.datetime = instant_field(is_required=True)
     seen_at: dt.datetime = instant_field(is_required=True)
     expires_at: dt.datetime = instant_field(is_required=True)
+    ends_at: dt.datetime | None = instant_field()
 
 
 class KnownDevice(SQLModel, table=True):
@@ -73,12 +78,20 @@ class SignInTry(SQLModel, table=True):
 
 
 class Token(SQLModel, table=True):
-    """The hash of what a program signs in with; `scopes`, where given, limit what its role may do."""
+    """The hash of what a program signs in with; `scopes`, where given, limit what its role may do.
+
+    `networks`, where given, are those that it may be used from. `used` counts its requests on the day `used_on` that
+    could cost money, of which `daily_limit` are allowed; None is no limit.
+    """
 
     name: str = Field(primary_key=True, max_length=100)
     hash: str = Field(max_length=64, index=True)
     role: Role = enum_field(Role, Role.READER)
     scopes: list[str] = list_field()
+    networks: list[str] = list_field()
+    daily_limit: int | None = None
+    used_on: dt.date | None = None
+    used: int = 0
     created_at: dt.datetime = instant_field(is_required=True)
     created_by: str = Field(default="", max_length=100)
     expires_at: dt.datetime | None = instant_field()
@@ -174,6 +187,7 @@ class ItemNote(SQLModel, table=True):
     item_id: int = Field(foreign_key="item.id", ondelete="CASCADE", index=True)
     person: str = Field(max_length=100)
     text: str = Field(sa_column=Column(Text, nullable=False))
+    team_id: int | None = team_field("item_note")
     visibility: Visibility = enum_field(Visibility, Visibility.OPEN)
     at: dt.datetime = instant_field(is_required=True)
 
@@ -211,6 +225,7 @@ class SavedBriefing(SQLModel, table=True):
 
     id: int | None = Field(default=None, primary_key=True)
     title: str = Field(sa_column=Column(Text, nullable=False))
+    team_id: int | None = team_field("saved_briefing")
     briefing: dict[str, Any] = Field(sa_column=Column(JSON, nullable=False))
     edit: dict[str, Any] = Field(sa_column=Column(JSON, nullable=False))
     size: int = 0
@@ -224,6 +239,26 @@ class SavedBriefing(SQLModel, table=True):
     edited_by: str | None = Field(default=None, max_length=100)
     edited_at: dt.datetime | None = instant_field()
     archived_at: dt.datetime | None = instant_field()
+
+
+class ClientProfile(SQLModel, table=True):
+    """What the briefings of a client are of, under a name, and to which targets they usually go.
+
+    `conditions` say what and in which language; the other fields are those of a briefing that is composed.
+    """
+
+    __tablename__ = "client_profile"
+
+    id: int | None = Field(default=None, primary_key=True)
+    name: str = Field(max_length=100)
+    team_id: int | None = team_field("client_profile")
+    conditions: dict[str, Any] = Field(sa_column=Column(JSON, nullable=False))
+    days: int = 1
+    top: int = 20
+    group: str = Field(default="theme", max_length=16)
+    targets: list[str] = list_field()
+    created_by: str = Field(max_length=100)
+    created_at: dt.datetime = instant_field(is_required=True)
 
 
 class BriefingShare(SQLModel, table=True):

@@ -8,6 +8,7 @@ from sqlalchemy import JSON, Column, Index, Integer, String, Text, UniqueConstra
 from sqlmodel import Field, SQLModel
 
 from monitor.db.tables.columns import StrEnumType, enum_field, instant_field, list_field, message_field, owner_field
+from monitor.db.tables.teams import team_field
 from monitor.document import DocumentFacts
 from monitor.i18n.message import Message
 from monitor.vocabulary import DeadlineKind, JoinedBy, JudgedBy, KeyRole, PolicyStage, RankDirection, Verdict
@@ -124,6 +125,7 @@ class Topic(SQLModel, table=True):
 
     id: int | None = Field(default=None, primary_key=True)
     name: str = Field(unique=True, max_length=200)
+    team_id: int | None = team_field("topic")
     sentence: str = Field(default="", sa_column=Column(Text, nullable=False))
     words: list[str] = list_field()
     exclusions: list[str] = list_field()

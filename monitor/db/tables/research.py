@@ -4,10 +4,11 @@ import datetime as dt
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import JSON, Column, ForeignKey, Index, String, Text
+from sqlalchemy import JSON, Column, ForeignKey, Index, LargeBinary, String, Text
 from sqlmodel import Field, SQLModel
 
 from monitor.db.tables.columns import enum_field, instant_field, message_field, owner_field
+from monitor.db.tables.teams import team_field
 from monitor.i18n.message import Message
 from monitor.vocabulary import Visibility
 
@@ -56,6 +57,7 @@ class Research(SQLModel, table=True):
             String(64), ForeignKey("research.id", ondelete="SET NULL", name="fk_research_edition"), index=True
         ),
     )
+    team_id: int | None = team_field("research")
     query: str = Field(sa_column=Column(Text, nullable=False))
     language: str = Field(max_length=8)
     status: ResearchStatus = enum_field(ResearchStatus, ResearchStatus.QUEUED, index=True)
@@ -85,6 +87,47 @@ class ResearchSchedule(SQLModel, table=True):
     cron: str = Field(max_length=200)
     timezone: str = Field(max_length=64)
     dealt_until: dt.datetime = instant_field(is_required=True)
+
+
+class ResearchDocument(SQLModel, table=True):
+    """A document that a reader gave with a question; `number` counts from 1.
+
+    Its bytes are in `body` from the question on until the research begins: then they are kept as evidence, and `record`
+    is the id of that. A PDF has `pages`, of which some may have no text; `is_cut`: there is more than is read.
+    """
+
+    __tablename__ = "research_document"
+
+    task_id: str = owner_field("research.id", String(64), is_key=True)
+    number: int = Field(primary_key=True)
+    name: str = Field(max_length=200)
+    kind: str = Field(max_length=8)
+    size: int
+    sha256: str = Field(max_length=64)
+    pages: int = 0
+    pages_without_text: int = 0
+    is_cut: bool = False
+    uploaded_by: str = Field(max_length=100)
+    uploaded_at: dt.datetime = instant_field(is_required=True)
+    record: str | None = Field(default=None, max_length=16)
+    body: bytes | None = Field(default=None, sa_column=Column(LargeBinary))
+
+
+class ReportEdit(SQLModel, table=True):
+    """A version of a report's text by an editor's hand; versions count from 1, and none is altered.
+
+    A `text` of None is the verified one again. `own` maps each passage that the verified text does not have to the
+    version that first had it.
+    """
+
+    __tablename__ = "report_edit"
+
+    task_id: str = owner_field("research.id", String(64), is_key=True)
+    version: int = Field(primary_key=True)
+    text: str | None = Field(default=None, sa_column=Column(Text))
+    own: dict[str, Any] = _json_field(is_required=True)
+    edited_by: str = Field(max_length=100)
+    edited_at: dt.datetime = instant_field(is_required=True)
 
 
 class ResearchParagraph(SQLModel, table=True):
@@ -150,6 +193,17 @@ class SearchAnswer(SQLModel, table=True):
     key: str = Field(primary_key=True, max_length=64)
     at: dt.datetime = instant_field(is_required=True, index=True)
     findings: dict[str, Any] = Field(sa_column=Column(JSON, nullable=False))
+
+
+class HostTraffic(SQLModel, table=True):
+    """The requests to a host on a day, and those that were not made because the day's were used up."""
+
+    __tablename__ = "host_traffic"
+
+    day: dt.date = Field(primary_key=True)
+    host: str = Field(primary_key=True, max_length=300)
+    requests: int
+    refused: int
 
 
 class Executor(SQLModel, table=True):

@@ -8,6 +8,7 @@ from sqlalchemy import JSON, Column, Index, Integer, Text, UniqueConstraint
 from sqlmodel import Field, SQLModel
 
 from monitor.db.tables.columns import enum_field, instant_field, list_field, message_field, owner_field
+from monitor.db.tables.teams import team_field
 from monitor.i18n.message import Message
 
 
@@ -17,6 +18,7 @@ class WebhookEventType(StrEnum):
     DEADLINE_CREATED = "deadline.created"
     DEADLINE_MOVED = "deadline.moved"
     DEADLINE_DROPPED = "deadline.dropped"
+    DEADLINE_NEAR = "deadline.near"
     ALARM_RAISED = "alarm.raised"
     ALARM_CLEARED = "alarm.cleared"
     RUN_ENDED = "run.ended"
@@ -51,6 +53,7 @@ class WebhookEndpoint(SQLModel, table=True):
     id: int | None = Field(default=None, primary_key=True)
     url: str = Field(sa_column=Column(Text, nullable=False))
     label: str = Field(default="", max_length=100)
+    team_id: int | None = team_field("webhook_endpoint")
     types: list[str] = list_field()
     topics: list[int] = list_field()
     format: WebhookFormat = enum_field(WebhookFormat, WebhookFormat.STANDARD)
@@ -85,6 +88,7 @@ class WebhookEvent(SQLModel, table=True):
     type: WebhookEventType = enum_field(WebhookEventType, WebhookEventType.TEST)
     subject: str = Field(max_length=120)
     ref: int | None = None
+    team_id: int | None = team_field("webhook_event")
     occurred_at: dt.datetime = instant_field(is_required=True, index=True)
     prepared_at: dt.datetime | None = instant_field(index=True)
     topics: list[int] = list_field()

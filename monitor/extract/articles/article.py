@@ -80,11 +80,12 @@ def read_article(page: Page, outline: Outline, tree: LexborHTMLParser, html_text
     supports is dropped. On a list page nothing in the rows, the page's candidates, is said of the page.
     """
     view = PageLines(outline, read_metadata(tree))
-    scores = score_lines(view)
+    scores = own_scores = score_lines(view)
     if outline.memory is not None:
         lines = mark_lines(view)
         page.marks = mark_page(view, lines)
-        scores = weaken_lines(lines, scores, outline.memory)
+        scores = weaken_lines(lines, own_scores, outline.memory)
+    repeated = {place for place, score in enumerate(scores) if score < own_scores[place]}
     rows = page.candidates if _is_list_page(view, page.candidates) else []
     is_list = bool(rows) and not _has_own_text(view, scores, rows)
     labelled = [] if is_list else list_labelled_values(outline)
@@ -93,7 +94,7 @@ def read_article(page: Page, outline: Outline, tree: LexborHTMLParser, html_text
     days = {candidate.date for candidate in rows}
     finder = DayFinder(view, page.title, today, scores, labelled, html_text, days, is_list)
     page.published_on, page.date_source = finder.find()
-    page.text = join_prose(view) if is_list else select_text(view, scores, html_text)
+    page.text = join_prose(view) if is_list else select_text(view, scores, html_text, repeated)
     start = next(iter(select_lines(scores)), 0)
     head_lines = [line.text for line in view.lines[max(0, start - _MAX_HEAD_LINES) : start + _MAX_HEAD_LINES]]
     page.language = _detect_language(tree, page.text or outline.full_text[:2000])

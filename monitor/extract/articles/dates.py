@@ -11,9 +11,8 @@ from math import log2
 
 from monitor.dates import DateMatch, DateOrder, date_in_url, detect_order, find_days, infer_order
 from monitor.extract.articles.labels import Label, LabelledValue
-from monitor.extract.articles.lines import PageLines, TextLine
+from monitor.extract.articles.lines import PageLines, list_bits, normalize_title
 from monitor.extract.articles.text import select_lines
-from monitor.extract.articles.title import normalize_title
 from monitor.extract.html import collapse_whitespace, count_wide_chars, measure_width
 from monitor.extract.trees import load_scorer
 from monitor.vocabulary import DateSource
@@ -86,7 +85,7 @@ _CHANGED_NAME = re.compile(r"modif|update")
 _JSON_LD_KEYS = ("datePublished", "dateCreated", "uploadDate")
 # What the scripts of a page that they render write about it.
 _SCRIPT_DATE = re.compile(
-    r"\\?\"(?:date_?published|date_?created|(?:first_?)?publish(?:ed)?_?(?:at|on|date|time)|pub_?(?:date|time))\\?\""
+    r"\"(?=[dfp])(?:date_?published|date_?created|(?:first_?)?publish(?:ed)?_?(?:at|on|date|time)|pub_?(?:date|time))\\?\""
     r"\s*:\s*\\?\"([^\"\\]{8,40})\\?\"",
     re.IGNORECASE,
 )
@@ -353,7 +352,7 @@ class DayFinder:
     def _measure_line(self, mention: DateMention) -> tuple[float, ...]:
         line, place = self.view.lines[mention.line], mention.line
         before = mention.before.lower()[-40:]
-        bits = self.view.regions[line.block.index]
+        bits = list_bits(self.view.regions[line.block.index])
         scores = [0.0, *self.scores, 0.0]
         parent = line.block.parent or line.block
         row = line.block.closest(("li", "tr", "dd", "article")) or parent
@@ -376,7 +375,7 @@ class DayFinder:
             max(-_FAR, min(_FAR, place - self._span[0])),
             max(-_FAR, min(_FAR, place - self._span[1])),
             line.block.depth,
-            *(float(bits >> bit & 1) for bit in (0, 1, 2, 3, 6, 7, 9, 12)),
+            *(bits[bit] for bit in (0, 1, 2, 3, 6, 7, 9, 12)),
             linked / max(1, width),
             min(_FAR, parent.child_count),
             float(place == self._nearest),
@@ -412,7 +411,7 @@ class DayFinder:
         shown = [
             place
             for place, line in enumerate(self.view.lines)
-            if line.width < 600 and len(folded) > 2 and _is_headline(line, folded)
+            if line.width < 600 and len(folded) > 2 and _is_headline(self.view.folded[place], folded)
         ]
         return min(
             shown, key=lambda place: (self.view.lines[place].block.tag != "h1", abs(place - self._span[0])), default=-1
@@ -435,8 +434,7 @@ def _is_change(before: str, after: str) -> bool:
     return _NOT_POSTED.search(ahead) is not None or (not is_posted and _NOT_POSTED.match(behind) is not None)
 
 
-def _is_headline(line: TextLine, folded: str) -> bool:
-    text = normalize_title(line.text)
+def _is_headline(text: str, folded: str) -> bool:
     return (
         text == folded
         or (len(text) > 0.5 * len(folded) and text in folded)

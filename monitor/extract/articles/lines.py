@@ -1,11 +1,12 @@
 """The lines of a page, one for each block of text, and what can be measured of each for a model to judge."""
 
 import re
+import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import accumulate
+from functools import cache, cached_property
+from itertools import accumulate, islice
 from math import log2
 
 from monitor.extract.articles.labels import PageMetadata
@@ -35,18 +36,25 @@ _REGIONS = {
     **dict.fromkeys(("details", "summary"), 2048),
 }
 _HIDDEN = 4096
+_ASIDE = _HIDDEN | sum(_REGIONS[tag] for tag in ("nav", "footer", "header", "aside", "form", "figure"))
 _HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _SENTENCE_MARK = re.compile(r"[.!?;。！？；…]")
 _COMMA = re.compile(r"[,，、]")
 _DIGIT = re.compile(r"\d")
 _ENDING_MARKS = tuple('.!?。！？…”"」』)）')
 _COLONS = (":", "：")
+_NON_WORD = re.compile(r"[\W_]+")
 _MIN_PROSE_WIDTH = 80
 LEVELS = {"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}
 _TAGS = {"p": 1, "li": 2, "td": 3, "th": 3, "tr": 3, "dd": 4, "dt": 4, "br": 5, "blockquote": 6, "pre": 7}
 _TAGS |= dict.fromkeys(("div", "section", "article", "main", "body", "center"), 8)
 _MAX_TEXT_CHARS = 400
 _FAR = 50
+
+
+def normalize_title(text: str) -> str:
+    """Return the form in which titles are compared: letters and digits only, one width, lower case."""
+    return _NON_WORD.sub("", text if text.isascii() else unicodedata.normalize("NFKC", text)).lower()
 
 
 @dataclass(slots=True)
@@ -88,11 +96,24 @@ class PageLines:
             here = block_of[owner] if owner >= 0 else None
             if here is block and index not in breaks:
                 continue
-            if block is not None and (text := collapse_whitespace("".join(page.texts[start:index]))):
+            if block is not None and (text := collapse_whitespace(page.join_texts(start, index))):
                 linked = self._linked[index] - self._linked[start]
                 found.append(TextLine(block, start, index, text, measure_width(text), linked))
             block, start = here, index
         return found
+
+    @cached_property
+    def folded(self) -> list[str]:
+        """The text of each line as titles are compared."""
+        return [normalize_title(line.text) for line in self.lines]
+
+    @cached_property
+    def headings(self) -> list[Element | None]:
+        """For each line the heading that its block is or lies right in."""
+        return [
+            next((node for node in islice(line.block.iter_ancestors(), 3) if node.tag in LEVELS), None)
+            for line in self.lines
+        ]
 
     @cached_property
     def linked_texts(self) -> list[bool]:
@@ -146,6 +167,11 @@ class PageLines:
         first, last = self.line_of_text[element.text_start], self.line_of_text[element.text_end]
         widths, linked, prose = self.sums
         return widths[last] - widths[first], linked[last] - linked[first], prose[last] - prose[first]
+
+    def is_aside(self, place: int, element: Element) -> bool:
+        """Whether a line of an element lies in a part of it that is menu, box, form, figure or hidden."""
+        regions = self.regions
+        return bool(regions[self.lines[place].block.index] & ~regions[element.index] & _ASIDE)
 
     def find_container(self, share: float) -> Element | None:
         """Return the innermost element that has this share of the page's sentences."""
@@ -266,7 +292,7 @@ class _LineMeter:
     def _measure_block(self, line: TextLine) -> tuple[float, ...]:
         bits = self.view.regions[line.block.index]
         level = next((LEVELS[node.tag] for node in (line.block, _get_parent(line.block)) if node.tag in LEVELS), 0)
-        return (_TAGS.get(line.block.tag, 0), level, *(float(bits >> place & 1) for place in range(13)))
+        return (_TAGS.get(line.block.tag, 0), level, *list_bits(bits))
 
     def _find_inside(self) -> list[tuple[float, ...]]:
         depth = self.containers[1].depth if self.containers[1] else 0
@@ -299,6 +325,12 @@ class _LineMeter:
             node = _get_parent(node)
         self.around[parent.index] = tuple(found)
         return self.around[parent.index]
+
+
+@cache
+def list_bits(regions: int) -> tuple[float, ...]:
+    """Return the bits of an element's regions, the lowest first."""
+    return tuple([float(regions >> place & 1) for place in range(_HIDDEN.bit_length())])
 
 
 def list_blocks(page: Outline) -> list[Element]:

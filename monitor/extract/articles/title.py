@@ -1,7 +1,6 @@
 """Finds the title of an article among what the page shows and states, by measures of each that a model weighs."""
 
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -11,9 +10,9 @@ from urllib.parse import unquote, urlsplit
 
 from monitor.dates import DATE_SIGN, YEAR_FIRST, has_day, mask_dates
 from monitor.extract.articles.labels import PageMetadata
-from monitor.extract.articles.lines import LEVELS, PageLines, TextLine
+from monitor.extract.articles.lines import LEVELS, PageLines, list_bits, normalize_title
 from monitor.extract.articles.text import select_lines
-from monitor.extract.html import Element, collapse_whitespace, measure_width
+from monitor.extract.html import collapse_whitespace, measure_width
 from monitor.extract.trees import load_scorer
 from monitor.site_memory import hash_heading
 
@@ -26,13 +25,14 @@ _HEADLINE_TAIL = re.compile(rf"\s+(?:{DATE_SIGN}|(?:发布时间|发布日期|�
 _HIDDEN_QUOTES, _RESTORED_QUOTES = str.maketrans("«»", "\ue000\ue001"), str.maketrans("\ue000\ue001", "«»")
 _SITE_META = ("og:site_name", "sitename", "application-name", "apple-mobile-web-app-title")
 _TITLE_META = ("articletitle", "og:title", "citation_title", "dc.title", "dcterms.title", "twitter:title", "title")
-_NON_WORD = re.compile(r"[\W_]+")
 _LATIN_WORD = re.compile(r"[a-z0-9]{3,}")
 _DIGIT = re.compile(r"\d")
 _SENTENCE_MARK = re.compile(r"[.!?;。！？；]")
 _MIN_WIDTH, _MAX_WIDTH = 4, 400
 _MAX_LINES_ABOVE, _MAX_LINES_BELOW = 30, 4
 _MAX_CANDIDATES = 60
+_MAX_BROKEN_LINES = 4  # over which a headline goes
+_CONTAINER_SHARE = 0.75  # of the sentences of the page
 _FAR = 60
 
 TITLE_FEATURES = (
@@ -53,13 +53,12 @@ TITLE_FEATURES = (
         "links_between",
         "in_foot",
         "in_links",
+        "own_parts",
+        "is_part",
+        "in_container",
+        "since_container",
     ),
 )
-
-
-def normalize_title(text: str) -> str:
-    """Return the form in which titles are compared: letters and digits only, one width, lower case."""
-    return _NON_WORD.sub("", text if text.isascii() else unicodedata.normalize("NFKC", text)).lower()
 
 
 @dataclass(slots=True)
@@ -112,19 +111,35 @@ def list_title_candidates(view: PageLines, start: int, *, stated: str | None = N
     for text, source in _list_statements(view.metadata, stated):
         if (candidate := _keep(found, text)) is not None:
             candidate.sources.add(source)
-    shown = [(_get_level(line), place) for place, line in enumerate(view.lines)]
+    shown = [(_get_level(view, place), place) for place in range(len(view.lines))]
     near = range(start - _MAX_LINES_ABOVE, start + _MAX_LINES_BELOW)
     for level, place in [*_list_split_headings(view), *shown]:
         line = view.lines[place]
-        text = line.text if level >= 0 else view.page.get_text(_get_heading(line) or line.block, 2 * _MAX_WIDTH)
-        if abs(level) > len(LEVELS) and place not in near and normalize_title(line.text) not in found:
+        if abs(level) > len(LEVELS) and place not in near and view.folded[place] not in found:
             continue
+        text = line.text if level >= 0 else view.page.get_text(view.headings[place] or line.block, 2 * _MAX_WIDTH)
         if len(found) >= _MAX_CANDIDATES and normalize_title(text) not in found:
             continue
         if (candidate := _keep(found, text)) is not None:
             candidate.lines.append(place)
             candidate.level = min(candidate.level, abs(level))
+    for candidate in found.values():
+        if not candidate.lines:
+            candidate.lines = _find_broken(candidate.folded, view.folded, near)
     return list(found.values())
+
+
+def _find_broken(folded: str, lines: Sequence[str], places: range) -> list[int]:
+    """Return the place of the first of several lines in a row that together are a text; none where none are."""
+    for place in places[max(0, -places.start) :]:
+        rest = folded
+        for line in lines[place : place + _MAX_BROKEN_LINES]:
+            if not line or not rest.startswith(line):
+                break
+            rest = rest[len(line) :]
+        if not rest:
+            return [place]
+    return []
 
 
 def _keep(found: dict[str, TitleCandidate], written: str) -> TitleCandidate | None:
@@ -162,19 +177,13 @@ def _split_title(title: str) -> list[str]:
 
 def _list_split_headings(view: PageLines) -> Iterator[tuple[int, int]]:
     """Yield the level, negative, and the first line of each heading that goes over more than one line."""
-    for place, line in enumerate(view.lines):
-        heading = _get_heading(line)
+    for place, (line, heading) in enumerate(zip(view.lines, view.headings, strict=True)):
         if heading is not None and line.start == heading.text_start and line.end < heading.text_end:
             yield -LEVELS[heading.tag], place
 
 
-def _get_heading(line: TextLine) -> Element | None:
-    nodes = (line.block, line.block.parent, line.block.parent.parent if line.block.parent else None)
-    return next((node for node in nodes if node is not None and node.tag in LEVELS), None)
-
-
-def _get_level(line: TextLine) -> int:
-    heading = _get_heading(line)
+def _get_level(view: PageLines, place: int) -> int:
+    heading = view.headings[place]
     return LEVELS[heading.tag] if heading is not None else 9
 
 
@@ -221,6 +230,7 @@ class _TitleMeter:
         self.foot = normalize_title(" ".join(line.text for line in lines[-max(4, len(lines) // 10) :])[-2_000:])
         self.links = Counter(anchor.text for anchor in view.page.anchors)
         self.dated: dict[int, bool] = {}
+        self.container = view.find_container(_CONTAINER_SHARE)
         self.urls = {anchor.element.text_start: anchor.url for anchor in view.page.anchors}
 
     def measure_text(self, candidate: TitleCandidate) -> tuple[float, ...]:
@@ -266,11 +276,11 @@ class _TitleMeter:
         if not candidate.lines:
             return (0.0, 0.0, _FAR, 9.0, *(0.0,) * 13, 0.0, has_own_day, *(0.0,) * 6)
         view, start = self.view, self.start
-        place = min(candidate.lines, key=lambda place: (abs(_get_level(view.lines[place])), abs(start - place)))
+        place = self._find_place(candidate)
         line = view.lines[place]
         url = self.urls.get(line.start) or self.urls.get(max(0, line.start - 1)) if line.linked else None
         is_home = url is not None and url.endswith("/") and view.page.url.startswith(url) and url != view.page.url
-        bits = view.regions[line.block.index]
+        bits = list_bits(view.regions[line.block.index])
         following = range(place + 1, min(len(view.lines), place + 9))
         after = next((far for far, near in enumerate(following) if self._is_dated(near)), 9)
         scores = [0.0, *self.scores, 0.0]
@@ -283,7 +293,7 @@ class _TitleMeter:
             line.linked / max(1, line.width),
             float(is_home),
             float(bool(url) and not is_home),
-            *(float(bits >> bit & 1) for bit in (0, 1, 2, 3, 4, 6, 7, 8, 9, 12)),
+            *(bits[bit] for bit in (0, 1, 2, 3, 4, 6, 7, 8, 9, 12)),
             after,
             has_own_day,
             *(scores[place + 1], scores[place], scores[place + 2]),
@@ -321,7 +331,24 @@ class _TitleMeter:
             self._measure_links_between(candidate),
             float(folded in self.foot),
             float(min(9, self.links[candidate.text])),
+            len(_split_title(candidate.text)),
+            float(folded in self.parts),
+            *self._measure_container(candidate),
         )
+
+    def _measure_container(self, candidate: TitleCandidate) -> tuple[float, float]:
+        """Return whether a candidate stands in the element around most sentences, and how far behind its beginning."""
+        if not candidate.lines or self.container is None:
+            return 0.0, _FAR
+        place = self._find_place(candidate)
+        since = place - self.view.line_of_text[self.container.text_start]
+        is_inside = self.container.contains(self.view.lines[place].block)
+        return float(is_inside), max(-_FAR, min(_FAR, since))
+
+    def _find_place(self, candidate: TitleCandidate) -> int:
+        """Return the line of a candidate that counts: the one of the highest heading, the nearest to the text."""
+        view, start = self.view, self.start
+        return min(candidate.lines, key=lambda place: (abs(_get_level(view, place)), abs(start - place)))
 
 
 def compare_titles(left: str, right: str) -> float:

@@ -8,7 +8,7 @@ from monitor.extract.html import Outline
 from monitor.extract.lists.choice import choose_further_lists, choose_list, is_shown, score_groups
 from monitor.extract.lists.dates import find_row_dates
 from monitor.extract.lists.features import GroupFeatures, RowGroup
-from monitor.extract.lists.recipes import choose_by_examples, choose_by_recipe, learn_recipe
+from monitor.extract.lists.recipes import choose_by_examples, choose_by_recipe, find_single_row, learn_recipe
 from monitor.extract.lists.rows import build_single_row, list_row_attachments, prefer_pages
 from monitor.extract.lists.titles import find_titles
 from monitor.page import NO_HINTS, SURE_LIST_SCORE, Candidate, ExpectedPage, PageHints, PageList
@@ -40,7 +40,9 @@ def find_lists(page: Outline, today: dt.date, hints: PageHints = NO_HINTS) -> Fo
     fit = None
     chosen: list[RowGroup] = []
     if hints.recipe is not None:
-        chosen, fit = choose_by_recipe(page, hints.recipe, groups)
+        row = find_single_row(page, hints.recipe)
+        alone = [features.measure([row])] if row is not None else []
+        chosen, fit = choose_by_recipe(page, hints.recipe, [*groups, *alone])
     elif hints.examples:
         chosen = choose_by_examples(page, features.paths, hints.examples, groups)
         chosen = chosen or _measure_single_rows(page, features, hints.examples)

@@ -71,6 +71,8 @@ class CellReader:
 
     def list_cells(self, zone: Zone, start: int, end: int, row: ListRow | None, top: Element | None) -> list[DateCell]:
         """Return the days in the texts from `start` to `end`; paths count from `top`, or from the page's root."""
+        if start >= end:
+            return []
         indexes = range(start, min(end, start + _MAX_ROW_TEXTS))
         parts = [collapse_whitespace(self.page.texts[index][:_MAX_TEXT_CHARS]) for index in indexes]
         stated = {place: day for place, index in enumerate(indexes) if (day := self._find_machine_day(index))}

@@ -13,13 +13,10 @@ from urllib.parse import urlsplit
 from monitor.dates import has_day
 from monitor.extract.attachments import detect_document_type
 from monitor.extract.html import Anchor, Element, Outline, measure_text_weight
-from monitor.extract.lists.grouping import RECORD_TAGS, LinkPaths, get_url_shape
-from monitor.extract.lists.paging import is_pager_text
+from monitor.extract.lists.grouping import LinkPaths, get_url_shape
 from monitor.extract.lists.rows import ListRow
 
 _HEADING_TAGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "dt"})
-_LANDMARK_TAGS = frozenset({"nav", "footer", "aside", "header", "menu", "select"})
-_LANDMARK_ROLES = frozenset({"navigation", "contentinfo", "complementary", "banner", "menu", "menubar", "search"})
 _RECORD_URL = re.compile(
     r"\d{4,}|/20\d\d|[-_]\w+[-_]\w+|\d+[^/]*\.s?html?$|\.(?:pdf|docx?|xlsx?|ofd|mp3)$|[?&]\w*id=|[?&]p=\d|"
     r"content|article|detail|view|show",
@@ -95,8 +92,7 @@ class GroupFeatures:
         self._prose = [0, *accumulate(prose)]
         self._headings = [0, *accumulate([element.tag in _HEADING_TAGS for element in page.elements])]
         self._traits: dict[int, _LinkTraits] = {}
-        self._landmarks: dict[int, bool] = {}
-        self._pagers = [anchor.element.text_start for anchor in page.anchors if is_pager_text(anchor.text)]
+        self._pagers = [page.elements[index].text_start for index in self.paths.pagers]
         self._title = next((element for element in page.elements if element.tag == "h1"), None)
         address = urlsplit(page.url)
         self._host, self._path = address.netloc.removeprefix("www."), address.path
@@ -139,13 +135,15 @@ class GroupFeatures:
         """Return the rows as a group with its own features."""
         count = len(rows)
         texts, whole = max(1, len(self.page.texts)), max(1, self._widths[-1])
-        traits = [self._get_traits(row.anchor) for row in rows]
-        row_widths = [self._widths[row.text_end] - self._widths[row.text_start] for row in rows]
         elements = [row.element for row in rows]
+        traits = [self._get_traits(row.anchor) for row in rows]
+        widths, prose = self._widths, self._prose
+        row_widths = [widths[node.text_end] - widths[node.text_start] for node in elements]
+        records = self.paths.records
         first, last = rows[0], rows[-1]
         dated, beside, headed = self._count_dated(rows)
-        prose_inside = sum([self._prose[row.text_end] - self._prose[row.text_start] for row in rows])
-        span = self._widths[last.text_end] - self._widths[first.text_start]
+        prose_inside = sum([prose[node.text_end] - prose[node.text_start] for node in elements])
+        span = widths[last.text_end] - widths[first.text_start]
         tags = Counter([element.tag for element in elements])
         shares = {
             **dict(zip(_LinkTraits._fields, map(sum, zip(*traits, strict=True)), strict=True)),
@@ -153,13 +151,13 @@ class GroupFeatures:
             "beside": beside,
             "headed": headed,
             "row_width": sum([min(200, width) for width in row_widths]),
-            "landmarks": sum([self._is_in_landmark(element) for element in elements]),
+            "landmarks": sum([self.paths.landmarks[element.index] for element in elements]),
             "further_links": min(
                 8 * count, sum([self.page.count_links(row.element) - len(row.anchors) for row in rows])
             ),
             "distinct": len({row.anchor.text or self.page.get_text(row.element, 200) for row in rows}),
             "one_shape": _count_commonest([get_url_shape(row.url) for row in rows]),
-            "records": len({(node.closest(RECORD_TAGS) or node).index for node in elements}),
+            "records": len({node.index if (record := records[node.index]) < 0 else record for node in elements}),
             "siblings": _count_commonest([element.parent.index if element.parent else 0 for element in elements]),
             "one_kind": _count_commonest([element.kind for element in elements]),
             "one_class": _count_commonest([element.css_class for element in elements]),
@@ -180,9 +178,9 @@ class GroupFeatures:
             "end": last.text_end / texts,
             "depth": float(min(30, first.element.depth)),
             "prose_inside": prose_inside / max(1, sum(row_widths)),
-            "prose_outside": math.log2(1 + self._prose[-1] - prose_inside),
-            "prose_before": math.log2(1 + self._prose[first.text_start]),
-            "prose_after": math.log2(1 + self._prose[-1] - self._prose[last.text_end]),
+            "prose_outside": math.log2(1 + prose[-1] - prose_inside),
+            "prose_before": math.log2(1 + prose[first.text_start]),
+            "prose_after": math.log2(1 + prose[-1] - prose[last.text_end]),
             "page_links": count / max(1, len(self.page.anchors)),
             "page_dates": dated / max(1, self._dates[-1]),
             "after_h1": (first.text_start - self._title.text_end) / texts if self._title is not None else -2.0,
@@ -231,14 +229,19 @@ class GroupFeatures:
             around = iter(self.page.elements[owner].iter_ancestors())
             record = next((node for node in around if self.page.count_links(node)), None)
             links = self.page.list_links(record) if record is not None else []
-            if record is None or len(links) > _MAX_RECORD_LINKS or self._is_in_landmark(record):
+            if record is None or len(links) > _MAX_RECORD_LINKS or self.paths.landmarks[record.index]:
                 continue
             while (parent := record.parent) is not None and self.page.count_links(parent) == len(links):
+                if self._measure_width(parent) > _MAX_ROW_WEIGHT:
+                    break
                 record = parent
-            if self._widths[record.text_end] - self._widths[record.text_start] <= _MAX_ROW_WEIGHT:
+            if self._measure_width(record) <= _MAX_ROW_WEIGHT:
                 link = max(links, key=lambda link: len(link.text))
                 found.setdefault(record.index, ListRow(link, [link], record))
         return list(found.values()) if len(found) <= _MAX_RECORDS else []
+
+    def _measure_width(self, element: Element) -> int:
+        return self._widths[element.text_end] - self._widths[element.text_start]
 
     def _count_dated(self, rows: list[ListRow]) -> tuple[int, int, int]:
         """Return how many rows contain a date; how many others have one just after them, or in a heading above."""
@@ -290,22 +293,7 @@ class GroupFeatures:
             for index in (link.text_start - 1, link.text_end)
         ]
 
-    def _is_in_landmark(self, element: Element) -> bool:
-        """Whether an element is in a navigation, footer, sidebar and the like by HTML's own words for them."""
-        passed: list[int] = []
-        is_landmark = False
-        for node in element.iter_ancestors():
-            known = self._landmarks.get(node.index)
-            if known is not None:
-                is_landmark = known
-                break
-            passed.append(node.index)
-            if node.tag in _LANDMARK_TAGS or (node.attributes.get("role") or "") in _LANDMARK_ROLES:
-                is_landmark = True
-                break
-        self._landmarks.update(dict.fromkeys(passed, is_landmark))
-        return is_landmark
-
 
 def _count_commonest(values: Sequence[Hashable]) -> int:
-    return max(Counter(values).values())
+    alike = values.count(values[0])
+    return alike if 2 * alike >= len(values) else max(Counter(values).values())

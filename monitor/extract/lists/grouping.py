@@ -4,7 +4,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator
 from functools import lru_cache
-from itertools import islice, takewhile
+from itertools import islice
 
 from monitor.extract.html import Anchor, Element, Outline
 from monitor.extract.lists.paging import is_pager_text
@@ -13,6 +13,9 @@ from monitor.extract.lists.paging import is_pager_text
 _ROW_STATE_WORDS = re.compile(
     r"\b(odd|even|first|last|active|current|cur|on|alt|alternate|new|hot|top|sticky|clearfix|cf)\b"
 )
+# Navigation, footer, sidebar and the like, by HTML's own words for them.
+_LANDMARK_TAGS = frozenset({"nav", "footer", "aside", "header", "menu", "select"})
+_LANDMARK_ROLES = frozenset({"navigation", "contentinfo", "complementary", "banner", "menu", "menubar", "search"})
 RECORD_TAGS = frozenset({"tr", "li", "dl", "article"})
 _DIGITS = re.compile(r"\d+")
 # A text that so many links of a group share describes none of them.
@@ -21,7 +24,7 @@ _MIN_REPEATS = 3
 
 def group_links(page: Outline, paths: "LinkPaths") -> list[list[Anchor]]:
     """Return every distinct group of at least two links (to different urls), each in page order."""
-    pagers = _find_pager_links(page)
+    pagers = _find_pager_links(page, frozenset(paths.pagers))
     # A link without text, content and a class that could style it is invisible.
     anchors = [
         anchor
@@ -59,12 +62,12 @@ def _split_by_repeated_text(members: list[Anchor]) -> list[list[Anchor]]:
     return [repeated for repeated in by_text.values() if len(repeated) >= _MIN_REPEATS]
 
 
-def _find_pager_links(page: Outline) -> set[int]:
+def _find_pager_links(page: Outline, likely: frozenset[int]) -> set[int]:
     """Return the elements of pager links; bare numbers count where they follow each other (2 3 4)."""
     found: set[int] = set()
     last: tuple[Anchor, int] | None = None
     for anchor in page.anchors:
-        if not is_pager_text(anchor.text):
+        if anchor.element.index not in likely:
             last = None
             continue
         digits = _DIGITS.search(anchor.text)
@@ -80,9 +83,9 @@ def _find_pager_links(page: Outline) -> set[int]:
 
 def _list_keys(anchor: Anchor, paths: "LinkPaths") -> Iterator[Hashable]:
     index = anchor.element.index
-    shape = get_url_shape(anchor.url)
-    yield "columns", paths.columns[index]
-    yield "columns", paths.columns[index], shape
+    shape, columns = get_url_shape(anchor.url), paths.columns[index]
+    yield "columns", columns
+    yield "columns", columns, shape
     yield "classes", paths.classes[index]
     yield "tail", paths.get_tail(anchor.element)
     yield "container", paths.get_container(anchor.element), shape
@@ -100,26 +103,31 @@ def get_url_shape(url: str) -> tuple[str, tuple[str, ...], str, tuple[str, ...]]
 
 
 class LinkPaths:
-    """The paths from the page's root to its links, each as a number, since they are compared thousands of times."""
+    """The paths from the page's root to its links, each as a number, since they are compared thousands of times.
+
+    `landmarks` says of each element on them whether it is or lies in one; `pagers` are the links of a pager's words.
+    """
 
     def __init__(self, page: Outline) -> None:
         self.classes: dict[int, int] = {-1: 0}
         self.columns: dict[int, int] = {-1: 0}
         self.records: dict[int, int] = {-1: -1}
         self.steps: dict[int, str] = {}
-        self._numbers: dict[Hashable, int] = {}
+        self.landmarks: dict[int, bool] = {-1: False}
+        self.pagers = [anchor.element.index for anchor in page.anchors if is_pager_text(anchor.text)]
         self._alike: dict[Hashable, list[Anchor]] = defaultdict(list)
+        classes: dict[tuple[int, str], int] = {}
+        columns: dict[tuple[int, str], int] = {}
         for element in _list_with_ancestors([anchor.element for anchor in page.anchors]):
             above = element.parent.index if element.parent else -1
             index, tag = element.index, element.tag
+            is_landmark = tag in _LANDMARK_TAGS or (element.attributes.get("role") or "") in _LANDMARK_ROLES
+            self.landmarks[index] = is_landmark or self.landmarks[above]
             self.records[index] = index if tag in RECORD_TAGS else self.records[above]
             step = f"cell{element.position}" if tag in ("td", "th") else tag
             self.steps[index] = class_step = f"{tag}.{normalize_class(element.css_class)}"
-            self.classes[index] = self._get_number(("classes", self.classes[above], class_step))
-            self.columns[index] = self._get_number(("columns", self.columns[above], step))
-
-    def _get_number(self, name: Hashable) -> int:
-        return self._numbers.setdefault(name, len(self._numbers) + 1)
+            self.classes[index] = classes.setdefault((self.classes[above], class_step), len(classes) + 1)
+            self.columns[index] = columns.setdefault((self.columns[above], step), len(columns) + 1)
 
     def list_alike(self, page: Outline, link: Anchor) -> list[list[Anchor]]:
         """Return the links that are like one: by tags and classes, by tags and columns, beside it, by their urls."""
@@ -154,8 +162,10 @@ def _list_with_ancestors(ends: list[Element]) -> list[Element]:
     """Return the elements and all their ancestors, parents first."""
     found: dict[int, Element] = {}
     for end in ends:
-        for node in takewhile(lambda node: node.index not in found, end.iter_ancestors()):
+        node: Element | None = end
+        while node is not None and node.index not in found:
             found[node.index] = node
+            node = node.parent
     return [found[index] for index in sorted(found)]
 
 

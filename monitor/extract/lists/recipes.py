@@ -10,7 +10,7 @@ from monitor.extract.lists.choice import choose_further_lists, choose_whole, joi
 from monitor.extract.lists.columns import list_headings
 from monitor.extract.lists.features import RowGroup
 from monitor.extract.lists.grouping import LinkPaths, get_url_shape, normalize_class
-from monitor.extract.lists.rows import ListRow
+from monitor.extract.lists.rows import ListRow, build_single_row
 from monitor.recipe import MIN_RECIPE_FIT, ListRecipe
 from monitor.urls import url_key
 
@@ -81,6 +81,14 @@ def choose_by_recipe(page: Outline, recipe: ListRecipe, groups: Sequence[RowGrou
 
     fit, group, _ = max(known, key=rate)
     return join_parts([group], [other for other_fit, other in fits if other_fit >= min(fit, _MIN_PART_FIT)]), fit
+
+
+def find_single_row(page: Outline, recipe: ListRecipe) -> ListRow | None:
+    """Return the row of the only link with the way and the url of a recipe's rows: without a date it is in no group."""
+    links = {link.url: link for link in page.anchors if _list_steps(link.element) == recipe.steps}
+    if len(links) != 1 or _compare_urls(list(links), recipe.url_shape) < _MIN_SHARED_URLS:
+        return None
+    return build_single_row(page, next(iter(links.values())))
 
 
 def _count_alike(rows: Sequence[ListRow]) -> int:

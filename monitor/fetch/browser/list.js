@@ -1,8 +1,9 @@
 // One function, called by tab.py in an isolated world of the page. It returns what its action does:
 //
 // look   Waits until the page stands still, and says how it stands: its HTML and URL, a signature of
-//        its rows, whether its list is there, how it could be extended, and, where the list is not there yet, in how
-//        many milliseconds the first timer runs out that may bring it.
+//        its rows, whether its list is there, how it could be extended, how often it was scrolled, whether the page
+//        awaits an answer (which the browser may have), and, where the list is not there yet, in how many milliseconds
+//        the first timer runs out that may bring it.
 //        A page that has set nothing going (outstanding.js) stands still at once; another one when it has not changed
 //        for `quietMs`, or has changed, but not in its rows, for four times as long. With `waitMs`, the first change
 //        is waited for so long. Nothing is waited for longer than `mostMs`. With `hasAnswers`, the browser waits for
@@ -10,9 +11,10 @@
 //        A list longer than the window is scrolled to its end, where the page takes note of that, and again whenever
 //        it has more links than the last time, at most `most` times.
 // press  Presses the button that shows more of a list. `look` says 'button' where there is one, has not been pressed
-//        `most` times, and brought new links the last time, and 'goes on' where the list could be extended further.
+//        `most` times, and brought new links the last time, and 'goes on' where the list could be extended further, or
+//        the page still waits for what it asked for when it was extended last.
 ({action, most, quietMs, waitMs, mostMs, hasAnswers, loadMoreWords}) => {
-  const asked = globalThis.asked ??= {scrolls: 0, linksThen: -1, presses: 0, linksBefore: -1};
+  const asked = globalThis.asked ??= {scrolls: 0, linksThen: -1, presses: 0, linksBefore: -1, awaitedThen: Infinity};
 
   // A page that is mostly links with texts as long as titles. Others are not extended: an article that loads the next
   // article when it is scrolled would end up with a text that nobody wrote.
@@ -133,6 +135,7 @@
     if (!isList() || buttonForMore()) return false;
     asked.scrolls += 1;
     asked.linksThen = links;
+    asked.awaitedThen = said?.awaited ?? Infinity;
     scrollTo({top: root.scrollHeight, behavior: 'instant'});
     return true;
   };
@@ -140,8 +143,9 @@
   const more = () => {
     const links = document.links.length, hasButton = buttonForMore() !== null;
     if (!hasButton && !asked.scrolls || !isList()) return '';
-    if (!hasButton) return asked.scrolls > 0 && links > asked.linksThen ? 'goes on' : '';
-    if (!(links > asked.linksBefore)) return '';
+    const isAwaited = outstanding()?.awaited > asked.awaitedThen;
+    if (!hasButton) return links > asked.linksThen || isAwaited ? 'goes on' : '';
+    if (!(links > asked.linksBefore)) return isAwaited ? 'goes on' : '';
     return asked.presses >= most ? 'goes on' : 'button';
   };
 
@@ -171,6 +175,8 @@
       rows: rows(),
       hasList: isThere,
       more: attempt(more, ''),
+      scrolls: asked.scrolls,
+      isAwaited: outstanding()?.awaited > 0,
       lateMs: late.length && !isThere && attempt(lacksList, false) ? Math.min(...late) : null,
       url: location.href,
       html: serialize(),
@@ -187,6 +193,7 @@
     if (button === null) return false;
     asked.presses += 1;
     asked.linksBefore = document.links.length;
+    asked.awaitedThen = outstanding()?.awaited ?? Infinity;
     button.click();
     return true;
   };

@@ -93,6 +93,8 @@ class PageWatch:
         self._pace = pace
         self._url = url
         self._started = started
+        self._extended = started
+        self._scrolls = 0
         self._deadline = deadline
         self._changed = started
         self._rows: str | None = None
@@ -108,6 +110,8 @@ class PageWatch:
         now: float,
         rows: str,
         has_list: bool,
+        scrolls: int,
+        is_awaited: bool,
         late_s: float | None,
         pending: Collection[str],
         answers: Counter[str],
@@ -115,7 +119,9 @@ class PageWatch:
         """Return whether the page is taken as it is; if not, wait for requests, or for `timer_s` if that is set.
 
         `rows` changes with the page's list, `late_s` is when a timer runs out that may bring it. `pending` and
-        `answers` are endpoints: those that the page waits for, and how often each has answered.
+        `answers` are endpoints: those that the browser waits for, and how often each has answered. `is_awaited`: the
+        page has not got an answer that the browser may have. With each of its `scrolls` a list has as much time as it
+        had at first.
         """
         is_changed = rows != self._rows
         if self.timer_s is not None and is_changed:
@@ -123,10 +129,14 @@ class PageWatch:
         self.timer_s = None
         if is_changed:
             self._rows, self._changed, self._answers = rows, now, answers.copy()
+        if scrolls > self._scrolls:
+            self._scrolls, self._extended = scrolls, now
         limit_s = self._pace.compute_limit_s(self._url, pending, has_list=has_list)
-        self.until = min(self._deadline, self._started + limit_s)
+        self.until = min(self._deadline, self._extended + limit_s)
         if pending:
             return now >= self.until or (has_list and self._is_polling(now, pending, answers))
+        if is_awaited:
+            return now >= self.until
         timers_until = self._started + self._pace.compute_timer_limit_s(self._url)
         if late_s is not None and now + late_s < min(self.until, timers_until):
             self.timer_s, self._has_waited = late_s, True

@@ -87,6 +87,8 @@ class _Look:
     rows: str = ""
     has_list: bool = False
     more: str = ""
+    scrolls: int = 0
+    is_awaited: bool = False
     late_s: float | None = None
 
 
@@ -200,6 +202,8 @@ class Tab:
                 now=loop.time(),
                 rows=view.rows,
                 has_list=view.has_list,
+                scrolls=view.scrolls,
+                is_awaited=view.is_awaited,
                 late_s=view.late_s,
                 pending=pending,
                 answers=answers,
@@ -300,12 +304,14 @@ def _read_look(answer: object, main: MainResponse | None) -> _Look | None:
             "rows": str(rows),
             "hasList": bool(has_list),
             "more": str(more),
+            "scrolls": int(scrolls),
+            "isAwaited": bool(is_awaited),
             "lateMs": int() | float() | None as late_ms,
             "url": str(url),
             "html": str(html),
         } if main is not None and urlsplit(url).scheme in ("http", "https"):
             late_s = None if late_ms is None else late_ms / 1000
-            return _Look(main, url, html, rows, has_list, more, late_s)
+            return _Look(main, url, html, rows, has_list, more, scrolls, is_awaited, late_s)
     return None
 
 

@@ -62,11 +62,10 @@ def _build_body(query: SearchQuery, limit: int) -> dict[str, object]:
         "query": require_max_length(query.text, _MAX_QUERY_CHARS),
         "max_results": limit,
         "search_depth": query.depth or "basic",
-        # A thorough search includes the service's own answer, as its documentation advises; only results are used.
-        "include_answer": query.depth == "advanced",
+        # The service's own text is no source, and pictures are no pages: nothing would read them.
+        "include_answer": False,
         "include_raw_content": False,
-        "include_images": query.wants_images,
-        "include_image_descriptions": query.wants_images,
+        "include_images": False,
     }
     if isinstance(query.time_range, DateRange):
         ends = {"start_date": query.time_range.start, "end_date": query.time_range.end}

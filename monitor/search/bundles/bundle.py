@@ -31,6 +31,7 @@ from pydantic.config import JsonDict
 from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import from_json
 
+from monitor.durable_files import flush_folder, make_folder
 from monitor.errors import WorkFailed
 from monitor.urls import url_key
 
@@ -286,22 +287,6 @@ def write_atomically(path: Path, content: bytes) -> None:
         flush_folder(path.parent)
     except OSError as error:
         raise WorkFailed("search.file_not_written", path=str(path), reason=_format_os_error(error)) from error
-
-
-def make_folder(folder: Path) -> None:
-    """Create a folder and its parents durably."""
-    if not folder.is_dir():
-        make_folder(folder.parent)
-        folder.mkdir(exist_ok=True)
-        flush_folder(folder.parent)
-
-
-def flush_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def parse_document(content: bytes, schema: str) -> dict[str, Any]:

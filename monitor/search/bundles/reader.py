@@ -19,6 +19,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, Field, ValidationError
 
+from monitor.durable_files import flush_folder, make_folder
 from monitor.errors import WorkFailed
 from monitor.i18n.message import Message
 from monitor.logs import get_logger
@@ -34,8 +35,6 @@ from monitor.search.bundles.bundle import (
     SearchResultItem,
     build_file_name,
     build_natural_key,
-    flush_folder,
-    make_folder,
     parse_document,
     serialize_document,
     write_atomically,

@@ -23,6 +23,7 @@ from monitor.pages.documents import DocumentReader
 from monitor.pages.loader import PageLoader
 from monitor.pages.parsing import PageTask
 from monitor.research.dependencies import ResearchDependencies
+from monitor.research.documents import DocumentShelf
 from monitor.research.follow_up import Exchange, ReportContext
 from monitor.research.shapes import ResearchOptions, ResearchReport, SearchConfig, StepType
 from monitor.research.state import ParagraphState, State
@@ -31,6 +32,7 @@ from monitor.search.bundles.scoring import ResultScorer
 from monitor.services.evidence import SnapshotReader
 from monitor.services.prompts import PromptsLoader
 from monitor.services.recording import PageLoaderFactory
+from monitor.services.research.documents import DocumentKeeper, is_part_reference, load_part_text
 from monitor.services.search import SearchService
 from monitor.urls import clean_url, url_key
 from monitor.verify.citations import CITATION
@@ -199,11 +201,23 @@ class ResearchDependencyFactory:
     new_scoring: Callable[[], ResultScorer]
     new_prompts: PromptsLoader
 
+    @property
+    def document_keeper(self) -> DocumentKeeper:
+        return DocumentKeeper(
+            store=self.store,
+            records=self.records,
+            documents=self.documents,
+            workers=self.workers,
+            clock=self.clock,
+            limits=self.settings.research,
+        )
+
     async def build(self, research: Research, cancel_event: asyncio.Event) -> ResearchDependencies:
         options, config = ResearchOptions.model_validate(research.options), SearchConfig.model_validate(research.config)
         gathering = self.search_service.build_research_search(config.engines)
         attempt = await self.store.evidence.get_next_research_attempt(research.id)
         recorder = self.records.create_recorder(research_id=research.id, attempt=attempt)
+        shelf, warnings = await self.document_keeper.prepare(research, recorder)
         return ResearchDependencies(
             task_id=research.id,
             query=research.query,
@@ -212,7 +226,8 @@ class ResearchDependencyFactory:
             options=options,
             model=await self.new_model(research.id, options),
             search=gathering.search,
-            search_warnings=tuple(gathering.warnings),
+            search_warnings=(*gathering.warnings, *warnings),
+            documents=shelf,
             pages=ResearchPageLoader(store=self.store, loader=self.new_loader(recorder), documents=self.documents),
             notebook=StoreNotebook(self.store, research.id),
             workers=self.workers,
@@ -222,7 +237,7 @@ class ResearchDependencyFactory:
             limits=self.settings.research,
             prompts=await self.new_prompts(),
             cancel_event=cancel_event,
-            kept_text=_cache_reads(self.snapshot_reader.load_text),
+            kept_text=_cache_reads(self.snapshot_reader.load_text, shelf),
             is_plan_approved=research.is_plan_approved,
         )
 
@@ -231,13 +246,16 @@ def detect_language(query: str) -> str:
     return "zh" if len(_HAN_CHAR.findall(query)) > len(_LATIN_WORD.findall(query)) else "en"
 
 
-def _cache_reads(read: Callable[[str], Awaitable[str | None]]) -> Callable[[str], Awaitable[str | None]]:
-    """The same for one research, which holds its notes and then its report against the same kept pages."""
+def _cache_reads(
+    read: Callable[[str], Awaitable[str | None]], shelf: DocumentShelf | None
+) -> Callable[[str], Awaitable[str | None]]:
+    """The same for one research, which holds its notes and then its report against the same pages and documents."""
     texts: dict[str, str | None] = {}
 
     async def load_text(record: str) -> str | None:
         if record not in texts:
-            texts[record] = await read(record)
+            is_part = shelf is not None and is_part_reference(record)
+            texts[record] = await (load_part_text(record, shelf.load_parts) if shelf and is_part else read(record))
         return texts[record]
 
     return load_text

@@ -1,7 +1,8 @@
-"""Researches on a schedule: each planned time begins an edition by the same plan."""
+"""Researches that go on from another: editions on a schedule, by the same plan, and follow-up questions."""
 
 import datetime as dt
 import hashlib
+import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,7 +12,8 @@ from monitor.i18n.model import MessageModel
 from monitor.research.editions import EditionNews
 from monitor.research.shapes import CamelCaseSchema, PlanParagraph, StepType
 from monitor.research.state import ParagraphState, State
-from monitor.services.research.dependencies import dump_state
+from monitor.services.cursors import cut_list
+from monitor.services.research.dependencies import detect_language, dump_state
 
 
 class EditionView(CamelCaseSchema):
@@ -36,6 +38,21 @@ class EditionsView(CamelCaseSchema, MessageModel):
     editions: list[EditionView]
     news: EditionNews | None
 
+    def build_page(self, limit: int, cursor: str | None) -> "EditionPageView":
+        """Return so many of the editions after the cursor."""
+        page, following = cut_list(self.editions, limit, cursor, _build_key, dt.datetime, str, newest_first=True)
+        return EditionPageView(**{**dict(self), "editions": page, "next": following})
+
+
+class EditionPageView(EditionsView):
+    """A page of the editions, and the cursor with which they go on."""
+
+    next: str | None
+
+
+def _build_key(edition: EditionView) -> tuple[dt.datetime, str]:
+    return edition.created_at, edition.task_id
+
 
 def build_edition(
     first: Research, paragraphs: Sequence[Mapping[str, Any]], *, planned_at: dt.datetime, now: dt.datetime
@@ -54,6 +71,7 @@ def build_edition(
     edition = Research(
         id=f"r-{at}-{hashlib.sha256(f'{first.id}@{at}'.encode()).hexdigest()[:8]}",
         edition_of=first.id,
+        team_id=first.team_id,
         query=first.query,
         language=first.language,
         config=first.config,
@@ -66,3 +84,19 @@ def build_edition(
         created_at=now,
     )
     return edition, rows
+
+
+def build_follow_up(about: Research, question: str, *, asked_by: str, now: dt.datetime) -> Research:
+    """Return a question about a finished report; whoever may read the report may read its answer."""
+    return Research(
+        id=f"{about.id}-{now:%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}",
+        parent_id=about.id,
+        team_id=about.team_id,
+        query=question,
+        language=detect_language(question),
+        config=about.config,
+        options=about.options | {"review_plan": False},
+        asked_by=asked_by,
+        visibility=about.visibility,
+        created_at=now,
+    )

@@ -8,7 +8,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from monitor.db.queries.research import ResearchKey
-from monitor.db.tables.research import Research, ResearchEvent, ResearchRemark, ResearchSchedule, ResearchStatus
+from monitor.db.tables.research import (
+    Research,
+    ResearchDocument,
+    ResearchEvent,
+    ResearchRemark,
+    ResearchSchedule,
+    ResearchStatus,
+)
+from monitor.db.visibility import see_as
 from monitor.errors import Conflict, Forbidden, RunCancelled, UsageError, WorkFailed, to_message
 from monitor.i18n.message import Message
 from monitor.logs import bind_log_context, get_logger
@@ -19,10 +27,15 @@ from monitor.research.workflow import ResearchTaskProcessor
 from monitor.services.audit import COMMAND_LINE, RESERVED_NAMES, Actor, AuditAction
 from monitor.services.events import ResearchEventLog, build_final_event, follow_events
 from monitor.services.research.dependencies import detect_language, dump_state, load_report_context
-from monitor.services.research.views import ResearchReader, ResearchSummary, ResearchView
+from monitor.services.research.documents import UploadedFile
+from monitor.services.research.editions import build_follow_up
+from monitor.services.research.report_edits import ReportEditor
+from monitor.services.research.views import ResearchSummary, ResearchView
 from monitor.services.runtime import CancellationWatcher, ServiceWatch, WorkerRegistry, has_worker
 from monitor.services.schedules import check_schedule, parse_written_schedule
+from monitor.services.teams import choose_eyes, get_team_eyes
 from monitor.steps import StepRunner
+from monitor.tracing import TracedSteps, trace
 from monitor.vocabulary import Role, Visibility
 
 _MAX_TITLE_CHARS, _MAX_CONTENT_CHARS = 200, 2000
@@ -63,7 +76,7 @@ ResearchEventCallback = Callable[[ResearchEvent], None]
 
 
 @dataclass(kw_only=True)
-class ResearchService(ResearchReader):
+class ResearchService(ReportEditor):
     """Has researches done; `steps` are those of one that is carried out here and now."""
 
     steps: StepRunner
@@ -97,9 +110,18 @@ class ResearchService(ResearchReader):
         options: ResearchOptions,
         by: Actor,
         visibility: Visibility | None = None,
+        team_id: int | None = None,
+        files: Sequence[UploadedFile] = (),
     ) -> str:
-        """Queue a research; return its id. Without a visibility a person's is private, and a command's open."""
-        return await self._enqueue(self._build_research(query, config, options, by, visibility), by)
+        """Queue a research; return its id. Without a visibility a person's is private, and a command's open.
+
+        It rests on what belongs to all, and with a team on what belongs to that; its report belongs to the same team.
+        The files are documents of the asker's; `UsageError` for one that cannot be used.
+        """
+        research = self._build_research(query, config, options, by, visibility)
+        choose_eyes(team_id)
+        research.team_id = team_id
+        return await self._enqueue(research, by, await self.dependency_factory.document_keeper.examine(files, research))
 
     async def ask(self, task_id: str, question: str, *, by: Actor) -> str:
         """Queue a follow-up question about a finished report; return its id, under which it is followed and cancelled.
@@ -127,12 +149,15 @@ class ResearchService(ResearchReader):
         config: SearchConfig,
         options: ResearchOptions,
         by: Actor,
+        files: Sequence[UploadedFile] = (),
         on_event: ResearchEventCallback | None = None,
         cancel_event: asyncio.Event | None = None,
     ) -> str:
         """Carry out a research in this process, to its end; answers its id. A plan is not waited for."""
         options = options.model_copy(update={"review_plan": False})
-        return await self._run(self._build_research(query, config, options, by), by, on_event, cancel_event)
+        research = self._build_research(query, config, options, by)
+        documents = await self.dependency_factory.document_keeper.examine(files, research)
+        return await self._run(research, by, on_event, cancel_event, documents)
 
     async def resume_in_process(
         self,
@@ -198,8 +223,12 @@ class ResearchService(ResearchReader):
         await log.open()
         _log.info("research begins", task=task_id)
         try:
-            with bind_log_context(run=task_id, source=""):
-                status = await self._execute_workflow(research, steps, log, cancel_event or asyncio.Event())
+            context = bind_log_context(run=task_id, source="")
+            # Whoever reads the report may see what it rests on.
+            with context, see_as(get_team_eyes(research.team_id)), trace("research", run_id=task_id) as note:
+                event = cancel_event or asyncio.Event()
+                status = await self._execute_workflow(research, TracedSteps(steps), log, event)
+                note({"status": status})
         except Exception as error:
             # Whatever ended it, the research does not stay `running`; what it kept stays kept.
             with suppress(Exception):
@@ -368,19 +397,24 @@ class ResearchService(ResearchReader):
         about = await load_report_context(self.store, research)
         return FollowUpProcessor(deps, steps=steps, event_sink=log, about=about)
 
-    async def _enqueue(self, research: Research, by: Actor) -> str:
+    async def _enqueue(self, research: Research, by: Actor, documents: Sequence[ResearchDocument] = ()) -> str:
         if not await self.has_worker():
             raise UsageError("run.no_worker")
-        await self._create(research, by)
+        await self._create(research, by, documents)
         return research.id
 
     async def _run(
-        self, research: Research, by: Actor, on_event: ResearchEventCallback | None, cancel_event: asyncio.Event | None
+        self,
+        research: Research,
+        by: Actor,
+        on_event: ResearchEventCallback | None,
+        cancel_event: asyncio.Event | None,
+        documents: Sequence[ResearchDocument] = (),
     ) -> str:
         async with self.presence.register(_EXECUTOR) as executor:
             await self.fail_orphaned(own_executor=executor)
             research.status, research.executor = ResearchStatus.RUNNING, executor
-            await self._create(research, by)
+            await self._create(research, by, documents)
             await self._execute_in_process(research.id, executor, on_event, cancel_event)
         return research.id
 
@@ -395,12 +429,14 @@ class ResearchService(ResearchReader):
             await self.abandon(task_id, executor=executor, reason=_CANCELLED, status=ResearchStatus.CANCELLED)
             raise
 
-    async def _create(self, research: Research, by: Actor) -> None:
+    async def _create(self, research: Research, by: Actor, documents: Sequence[ResearchDocument] = ()) -> None:
         async with self.store.transaction():
             await self.store.research.create(research)
+            await self.store.research.add_documents(documents)
             # The audit is read by all administrators and kept for years: the question itself does not belong in it.
             if research.parent_id is None:
-                await self.record(by, AuditAction.RESEARCH_START, research.id, visibility=research.visibility)
+                about = {"documents": [document.sha256 for document in documents]} if documents else {}
+                await self.record(by, AuditAction.RESEARCH_START, research.id, visibility=research.visibility, **about)
             else:
                 await self.record(by, AuditAction.RESEARCH_ASK, research.parent_id, question=research.id)
 
@@ -454,17 +490,7 @@ class ResearchService(ResearchReader):
         asked = await self.store.research.list_follow_ups(about.id)
         if len(asked) >= MAX_FOLLOW_UPS:
             raise UsageError("research.too_many_follow_ups", limit=MAX_FOLLOW_UPS)
-        return Research(
-            id=f"{about.id}-{self.clock.now():%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}",
-            parent_id=about.id,
-            query=question,
-            language=detect_language(question),
-            config=about.config,
-            options=about.options | {"review_plan": False},
-            asked_by=by.owner,
-            visibility=about.visibility,
-            created_at=self.clock.now(),
-        )
+        return build_follow_up(about, question, asked_by=by.owner, now=self.clock.now())
 
 
 def _check_question(text: str) -> str:

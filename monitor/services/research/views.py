@@ -1,14 +1,14 @@
 """A research as people and programs look at it."""
 
 import datetime as dt
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from pydantic import Field
 
-from monitor.db.queries.research import ResearchKey, ResearchRow
+from monitor.db.queries.research import DocumentRow, ResearchKey, ResearchRow
 from monitor.db.reading import RunUsage
 from monitor.db.sessions import sanitize_text
 from monitor.db.tables.research import Research, ResearchEvent, ResearchRemark, ResearchStatus
@@ -20,6 +20,7 @@ from monitor.research.document import CitationUrl, ReportQuestion, build_report_
 from monitor.research.editions import EditionNews, compare_editions
 from monitor.research.findings import NoteBasis
 from monitor.research.gathering import merge_messages
+from monitor.research.report_edit import EditedReport, EditorVersion, normalize_report, parse_edited, split_report
 from monitor.research.shapes import (
     CamelCaseSchema,
     ModelBlueprint,
@@ -37,6 +38,7 @@ from monitor.search.contract import MessageText
 from monitor.services.audit import COMMAND_LINE, Actor, AuditedService
 from monitor.services.evidence import SnapshotView
 from monitor.services.research.dependencies import ResearchDependencyFactory, StoreNotebook
+from monitor.services.research.documents import load_part_text
 from monitor.services.research.editions import EditionsView, EditionView
 from monitor.services.schedules import describe_schedule, find_next_fire_time
 from monitor.vocabulary import FetchMode, Visibility
@@ -63,6 +65,7 @@ class ResearchSummary(CamelCaseSchema, MessageModel):
     status: ResearchStatus
     language: str
     asked_by: str
+    team_id: int | None = None
     visibility: Visibility
     created_at: dt.datetime
     started_at: dt.datetime | None
@@ -86,6 +89,21 @@ class ResearchView(ResearchSummary):
     report: ResearchReport | None
     usage: ResearchUsage
     warnings: list[MessageText]
+
+
+class ResearchDocumentView(CamelCaseSchema):
+    """A document that was given with a question; `pages` of a PDF, and how many of them have no text to read."""
+
+    number: int
+    name: str
+    kind: str
+    size: int
+    sha256: str
+    pages: int
+    pages_without_text: int
+    is_cut: bool
+    uploaded_by: str
+    uploaded_at: dt.datetime
 
 
 class FollowUpView(CamelCaseSchema, MessageModel):
@@ -235,12 +253,7 @@ class ResearchReader(AuditedService):
         if not 0 <= quote < max(len(note.evidence), 1):
             raise NotFound("research.no_quote", note=note_index, quote=quote, quotes=len(note.evidence))
         passage = note.evidence[quote].quote if note.evidence else ""
-        record = await self.store.evidence.get_record(basis.record) if basis.record else None
-        page = (
-            await self.dependency_factory.snapshot_reader.load_view(record, title=basis.title, passage=passage)
-            if record
-            else None
-        )
+        page = await self._load_page(basis, passage)
         if page is None or page.problem:
             page = await self._find_read_text(research.id, note, basis, passage) or page
         if page is None:
@@ -249,24 +262,65 @@ class ResearchReader(AuditedService):
             **dict(page), task_id=research.id, note_index=note_index, quote=quote, claim=note.summary
         )
 
-    async def build_document(self, task_id: str, *, by: Actor, citation_url: CitationUrl | None = None) -> Document:
+    async def _load_page(self, basis: NoteBasis, passage: str) -> SnapshotView | None:
+        """Return the kept page of a note, of a reader's document the part alone; None where none was kept."""
+        record = await self.store.evidence.get_record((basis.record or "").partition("#")[0])
+        if record is None:
+            return None
+        reader = self.dependency_factory.snapshot_reader
+        if basis.document is None or basis.record is None:
+            return await reader.load_view(record, title=basis.title, passage=passage)
+        text = await load_part_text(basis.record, self.dependency_factory.document_keeper.open_text_loader())
+        return await reader.build_view(record, text, title=basis.title, passage=passage)
+
+    async def list_documents(self, task_id: str, *, by: Actor) -> Sequence[ResearchDocumentView]:
+        """The documents that were given with a question; of one about a report, those of the report's."""
+        research = await self.load_readable(task_id, by=by)
+        rows = await self.store.research.list_documents(research.parent_id or research.id)
+        return [ResearchDocumentView(**row._asdict()) for row in rows]
+
+    async def load_document(self, task_id: str, number: int, *, by: Actor) -> tuple[DocumentRow, bytes]:
+        """Return a document as it was given; `NotFound` for whoever may not read the research."""
+        research = await self.load_readable(task_id, by=by)
+        return await self.dependency_factory.document_keeper.load_body(research.parent_id or research.id, number)
+
+    async def find_edited(self, research: Research) -> EditedReport | None:
+        """Return the report as an editor left it; None where it is the verified text."""
+        rows = await self.store.research.list_report_edits(research.id)
+        last = await self.store.research.get_report_edit(research.id, rows[-1].version) if rows else None
+        report = _parse_result(ResearchReport, research.outputs, StepType.REPORTING)
+        if last is None or last.text is None or report is None:
+            return None
+        zone = self._get_zone()
+        versions = [EditorVersion(row.version, row.edited_by, row.edited_at.astimezone(zone)) for row in rows]
+        return EditedReport(
+            parse_edited(last.text), normalize_report(split_report(report.markdown)), last.own, versions
+        )
+
+    def _get_zone(self) -> ZoneInfo:
+        return ZoneInfo(self.dependency_factory.settings.timezone)
+
+    async def build_document(
+        self, task_id: str, *, by: Actor, citation_url: CitationUrl | None = None, is_verified: bool = False
+    ) -> Document:
         """Return the report as a document, with what was asked about it; its citations lead to the kept pages.
 
-        `Conflict` while there is none.
+        Its text is the edited one where there is one, unless the verified is wanted. `Conflict` while there is none.
         """
         research = await self.load_readable(task_id, by=by)
         view = build_view(research, None, RunUsage())
         if view.report is None:
             raise Conflict("research.no_report", research=task_id, status=view.status)
+        edited = None if is_verified else await self.find_edited(research)
         return build_report_document(
-            view.report,
+            edited.replace_in(view.report, view.language) if edited else view.report,
             query=view.query,
             bases=view.bases,
             score=view.score,
             blueprint=view.blueprint,
             language=view.language,
             citation_url=citation_url or self._build_citation_url(research.id),
-            written_at=view.ended_at,
+            written_at=view.ended_at and view.ended_at.astimezone(self._get_zone()),
             news=await self.find_news(research),
             questions=[self._build_question(row) for row in await self.store.research.list_follow_ups(research.id)],
         )
@@ -300,7 +354,7 @@ class ResearchReader(AuditedService):
             output = await self.store.research.load_output(row.id, StepType.REPORTING)
             if output is not None:
                 earlier = ResearchReport.model_validate(output["result"])
-                zone = ZoneInfo(self.dependency_factory.settings.timezone)
+                zone = self._get_zone()
                 since = (row.ended_at or row.created_at).astimezone(zone).date()
                 return compare_editions(report, earlier, task_id=row.id, since=since)
         return None

@@ -32,6 +32,7 @@ from monitor.pages.loader import LoaderPool, PageLoader
 from monitor.services.audit import Actor
 from monitor.services.sources.service import SourceService
 from monitor.services.sources.trials import TrialState
+from monitor.services.teams import choose_eyes
 from monitor.urls import get_host, url_key
 from monitor.vocabulary import BodyState, Render, Role
 
@@ -111,6 +112,7 @@ class _AdditionJob:
     report: AdditionReport
     values: Mapping[str, Any]
     by: Actor
+    team_id: int | None = None
     on_done: OnBodyDone | None = None
     ended_at: dt.datetime | None = None
     task: asyncio.Task[None] | None = field(default=None, repr=False)
@@ -179,14 +181,21 @@ class CatalogueService:
         return _build_schema(self._find_body(body_id), await self._map_sources())
 
     def start_adding(
-        self, body_ids: Sequence[str], *, by: Actor, schedule: str | None = None, on_done: OnBodyDone | None = None
+        self,
+        body_ids: Sequence[str],
+        *,
+        by: Actor,
+        schedule: str | None = None,
+        team_id: int | None = None,
+        on_done: OnBodyDone | None = None,
     ) -> AdditionReport:
-        """Begin to add bodies; `on_done` is told of each as it ends.
+        """Begin to add bodies, for a team or for all; `on_done` is told of each as it ends.
 
         `NotFound` where one is not in the catalogue, `UsageError` for none or more than 200, `Conflict` where several
         additions are under way already.
         """
         by.require(Role.EDITOR)
+        choose_eyes(team_id)
         self._forget_expired()
         bodies = [self._find_body(body_id) for body_id in dict.fromkeys(body_ids)]
         if not bodies:
@@ -204,7 +213,9 @@ class CatalogueService:
             started_at=self._clock.now(),
             bodies=[_plan_addition(body) for body in bodies],
         )
-        job = self._jobs[report.id] = _AdditionJob(report=report, values=values, by=by, on_done=on_done)
+        job = self._jobs[report.id] = _AdditionJob(
+            report=report, values=values, by=by, team_id=team_id, on_done=on_done
+        )
         job.task = asyncio.create_task(self._execute(job))
         return report
 
@@ -312,17 +323,17 @@ class CatalogueService:
                 addition.error = home.error.reason
                 return BodyState.FAILED
         values = {**self._build_values(body), **job.values, "sections": pinned}
-        source = await self._add_source(values, by=job.by)
+        source = await self._add_source(values, by=job.by, team_id=job.team_id)
         addition.source_id = source.id
         return BodyState.ADDED
 
-    async def _add_source(self, values: dict[str, Any], *, by: Actor) -> Source:
+    async def _add_source(self, values: dict[str, Any], *, by: Actor, team_id: int | None) -> Source:
         """Add a source; one whose name another has gets its host behind it."""
         async with self._names:
             taken = {source.name for source in await self._sources.list_sources()}
             if values["name"] in taken:
                 values["name"] = f"{values['name']} ({get_host(values['url'])})"
-            return await self._sources.add(values, by=by)
+            return await self._sources.add(values, by=by, team_id=team_id)
 
     def _build_values(self, body: CatalogueBody) -> dict[str, Any]:
         """Return the source as a person would write it; its tags are the topics in the reader's language."""

@@ -143,10 +143,11 @@ class DiscoveryService:
         except (LogInFailed, BrowserMissing) as error:
             return Discovery(url=addresses[0], problem=error.message)
 
-    async def add(self, values: Mapping[str, Any], *, by: Actor) -> DiscoveredSource:
+    async def add(self, values: Mapping[str, Any], *, by: Actor, team_id: int | None = None) -> DiscoveredSource:
         """Add a source in the way that discovery chose; `values` have its address and what a person wants besides."""
         discovery = await self.discover_source(self._build_draft(values), at=str(values["url"]))
-        source = await self.sources.add({**discovery.values, **values, "url": discovery.values["url"]}, by=by)
+        found = {**discovery.values, **values, "url": discovery.values["url"]}
+        source = await self.sources.add(found, by=by, team_id=team_id)
         return DiscoveredSource(source=source, discovery=discovery)
 
     async def rediscover(self, source_id: int, *, by: Actor, save: bool = False) -> DiscoveredSource:

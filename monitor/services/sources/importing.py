@@ -10,7 +10,8 @@ from monitor.errors import UsageError
 from monitor.exports.document import normalize_line
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
-from monitor.services.sources.exchange import SourceList, SourceRow, format_rejected
+from monitor.services.sources.exchange import format_rejected
+from monitor.services.sources.tables import SourceList, SourceRow
 from monitor.urls import url_key
 
 
@@ -41,14 +42,14 @@ class ImportPlan:
     def count(self, status: ImportStatus) -> int:
         return sum(entry.newness == status for entry in self.entries)
 
-    def format_rejected(self, describe: Callable[[Message], str]) -> str:
-        """Return the wrong rows as a list of the same form, each with its reason; "" where none is wrong."""
+    def format_rejected(self, describe: Callable[[Message], str]) -> bytes:
+        """Return the wrong rows as a list of the same form, each with its reason; nothing where none is wrong."""
         reasons = {
             entry.number - 1: describe(entry.complaint)
             for entry in self.entries
             if entry.newness is ImportStatus.WRONG and entry.complaint is not None
         }
-        return format_rejected(self.source_list, reasons) if reasons else ""
+        return format_rejected(self.source_list, reasons) if reasons else b""
 
 
 def plan_import(

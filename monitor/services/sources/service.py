@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, Field
@@ -23,12 +22,13 @@ from monitor.recipe import SectionRecipe
 from monitor.services.audit import Actor, AuditAction, AuditedService
 from monitor.services.schedules import DEFAULT_SCHEDULE, check_schedule, find_next_fire_time, parse_written_schedule
 from monitor.services.sources.form import SourceForm, build_source, diff_sources, dump_form_values, validate_form
+from monitor.services.teams import choose_eyes
 from monitor.urls import url_key
 from monitor.vocabulary import Render, Role, SourceKind
 
 if TYPE_CHECKING:
-    from monitor.services.sources.exchange import SourceList, SourceListFormat
     from monitor.services.sources.importing import ImportPlan
+    from monitor.services.sources.tables import SourceList
 
 MAX_BULK_SOURCES = 1000
 
@@ -71,6 +71,7 @@ class SourceSchema(SourceHealthSummary):
     """
 
     name: str
+    team_id: int | None = None
     url: str
     kind: SourceKind
     focus_areas: list[str]
@@ -175,9 +176,11 @@ class SourceService(AuditedService):
     async def get_schema(self, source_id: int) -> SourceSchema:
         return self._build_schema(await self.get_by_id(source_id), await self.store.sources.load_activity())
 
-    async def add(self, values: Mapping[str, Any], *, by: Actor) -> Source:
+    async def add(self, values: Mapping[str, Any], *, by: Actor, team_id: int | None = None) -> Source:
         by.require(Role.EDITOR)
+        choose_eyes(team_id)
         source = self._build_source(values)
+        source.team_id = team_id
         async with self.store.transaction():
             added = await self.store.sources.add(source)
             await self.record(by, AuditAction.SOURCE_ADD, added.name, after=dump_form_values(added))
@@ -277,48 +280,33 @@ class SourceService(AuditedService):
             known = {source.id for source in await self.store.sources.list()}
             return [await self.remove(source_id, by=by) for source_id in sorted(source_ids) if source_id in known]
 
-    async def preview_import(self, content: bytes, list_format: "SourceListFormat", *, label: str) -> "ImportPlan":
-        """Return what would become of each row of a list; messages call the list `label`."""
-        from monitor.services.sources.exchange import parse_list
-
-        return await self.plan_import(await asyncio.to_thread(parse_list, content, list_format, label=label))
-
     async def plan_import(self, source_list: "SourceList") -> "ImportPlan":
+        """Return what would become of each row of a list."""
         from monitor.services.sources.importing import plan_import
 
         return plan_import(source_list, await self.store.sources.list(), build=self._build_source)
 
-    async def import_file(self, path: Path, *, by: Actor) -> "ImportPlan":
-        """Add the sources of a YAML, OPML or CSV file that are good and new; the plan says which were not."""
-        from monitor.services.sources.exchange import read_source_file
-
+    async def import_list(self, source_list: "SourceList", *, by: Actor, team_id: int | None = None) -> "ImportPlan":
+        """Add the sources of a list that are good and new, for a team or for all; the plan says which were not."""
         by.require(Role.ADMIN)
-        return await self._import_list(await asyncio.to_thread(read_source_file, path), by=by)
-
-    async def import_list(
-        self, content: bytes, list_format: "SourceListFormat", *, label: str, by: Actor
-    ) -> "ImportPlan":
-        """Add the sources of a list as `import_file` does; messages call the list `label`."""
-        from monitor.services.sources.exchange import parse_list
-
-        by.require(Role.ADMIN)
-        return await self._import_list(await asyncio.to_thread(parse_list, content, list_format, label=label), by=by)
-
-    async def _import_list(self, source_list: "SourceList", *, by: Actor) -> "ImportPlan":
+        choose_eyes(team_id)
         async with self.store.transaction():
             plan = await self.plan_import(source_list)
+            for source in plan.sources:
+                source.team_id = team_id
             plan.sources = await self.store.sources.add_all(plan.sources)
             for source in plan.sources:
                 await self.record(by, AuditAction.SOURCE_IMPORT, source.name, after=dump_form_values(source))
         return plan
 
-    async def export(self, list_format: str) -> str:
-        from monitor.services.sources.exchange import SourceListFormat, format_sources
+    async def export(self, list_format: str) -> bytes:
+        from monitor.services.sources.exchange import format_sources
+        from monitor.services.sources.tables import SourceListFormat
 
         if list_format not in set(SourceListFormat):
             raise UsageError("source.unknown_list_format", format=list_format)
         sources = list(reversed(await self.store.sources.list()))
-        return format_sources(sources, SourceListFormat(list_format))
+        return await asyncio.to_thread(format_sources, sources, SourceListFormat(list_format))
 
     async def seed(self, rows: Sequence[Mapping[str, Any]]) -> list[str]:
         return await self.store.sources.seed([self._build_source(row) for row in rows])

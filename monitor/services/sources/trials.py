@@ -129,13 +129,15 @@ class TrialService:
         """Return a trial; `NotFound` where it was forgotten, or belongs to another process."""
         return self._get_job(trial_id).report
 
-    async def keep(self, trial_id: str, values: Mapping[str, Any], *, by: Actor) -> tuple[Source, str | None]:
+    async def keep(
+        self, trial_id: str, values: Mapping[str, Any], *, by: Actor, team_id: int | None = None
+    ) -> tuple[Source, str | None]:
         """Add the source that was tried, and make the trial its first run; return both.
 
         There is no run, and the source waits for its schedule, where the trial read nothing, is forgotten, or was of
         another address or a stored source, and where the source is added disabled.
         """
-        source = await self._sources.add(values, by=by)
+        source = await self._sources.add(values, by=by, team_id=team_id)
         job = self._jobs.get(trial_id)
         result = job.report.result if job is not None else None
         if job is None or result is None or job.report.source_id is not None or not source.enabled:

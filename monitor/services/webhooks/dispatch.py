@@ -94,11 +94,7 @@ class WebhookDispatcher:
             self._unreadable.add(event.id)
             _log.exception("event cannot be read", key=event.key, type=str(event.type), subject=event.subject)
             return
-        chosen = [
-            endpoint.id or 0
-            for endpoint in endpoints
-            if event.data is not None and wants_event(event, types=endpoint.types, topics=endpoint.topics)
-        ]
+        chosen = [endpoint.id or 0 for endpoint in endpoints if event.data is not None and wants_event(event, endpoint)]
         await self.store.webhooks.save_prepared(event, endpoint_ids=chosen, at=self.clock.now())
 
     async def send_to(self, endpoint_id: int) -> None:

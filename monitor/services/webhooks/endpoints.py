@@ -48,6 +48,7 @@ class WebhookForm(BaseModel, extra="forbid"):
     topics: list[int] = Field(default_factory=list, max_length=200, examples=[[3]])
     format: WebhookFormat = WebhookFormat.STANDARD
     language: Literal["en", "zh"] = "en"
+    team: str | None = Field(default=None, max_length=60, description="A team of whose subjects it is told too.")
 
     @field_validator("types")
     @classmethod
@@ -65,6 +66,7 @@ class WebhookSchema(MessageModel):
     id: int
     url: str
     label: str
+    team_id: int | None = None
     types: list[WebhookEventType]
     topics: list[int]
     format: WebhookFormat
@@ -255,7 +257,7 @@ class WebhookService(AuditedService):
         async with self.store.transaction():
             endpoint = await self._load(endpoint_id)
             known = await self.store.webhooks.list_prepared_since(since)
-            events = [event for event in known if wants_event(event, types=endpoint.types, topics=endpoint.topics)]
+            events = [event for event in known if wants_event(event, endpoint)]
             await self.store.webhooks.replay(endpoint_id, events, at=self.clock.now())
             await self.record(by, AuditAction.WEBHOOK_REPLAY, _name(endpoint), since=since, events=len(events))
         return len(events)
@@ -267,7 +269,7 @@ class WebhookService(AuditedService):
         return endpoint
 
     async def _check(self, form: WebhookForm) -> dict[str, Any]:
-        """Return the fields of an endpoint; `UsageError` for an address that is none, or a topic that there is not."""
+        """Return the fields of an endpoint; `UsageError` for a wrong address, and an unknown topic or team."""
         url = form.url.strip()
         if not _is_web_address(url):
             raise UsageError("webhook.bad_url")
@@ -277,7 +279,11 @@ class WebhookService(AuditedService):
                 raise UsageError("webhook.unknown_topic", topic=topic)
         label = normalize_line(form.label)[:MAX_LABEL_CHARS].strip()
         types, topics = [str(kind) for kind in form.types], sorted(set(form.topics))
-        return form.model_dump() | {"url": url, "label": label, "types": types, "topics": topics}
+        teams = {name: number for number, name in (await self.store.teams.list_names()).items()}
+        if form.team and form.team not in teams:
+            raise UsageError("team.not_found", team=form.team)
+        values = form.model_dump(exclude={"team"}) | {"team_id": teams.get(form.team or "")}
+        return values | {"url": url, "label": label, "types": types, "topics": topics}
 
     async def _encrypt(self, secret: str) -> str:
         return await asyncio.to_thread(self.settings_service.secret_box.encrypt, secret)

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,8 @@ from monitor.db.database import Store
 from monitor.db.queries.delivery import BriefingRow
 from monitor.db.queries.topics import ItemTopic
 from monitor.db.tables.delivery import AlarmView
-from monitor.db.tables.webhooks import WebhookEvent, WebhookEventType, WebhookFormat
+from monitor.db.tables.webhooks import WebhookEndpoint, WebhookEvent, WebhookEventType, WebhookFormat
+from monitor.db.visibility import see_as
 from monitor.errors import NotFound
 from monitor.i18n.model import LANGUAGE
 from monitor.services.deadlines import DeadlineDetail, DeadlineService
@@ -24,6 +25,7 @@ from monitor.services.drafts import BriefingDraftService
 from monitor.services.items import RevisionSchema, build_revision_schema
 from monitor.services.research.views import ResearchView, build_view
 from monitor.services.runs import RunSummary, load_run_summaries
+from monitor.services.teams import get_team_eyes
 from monitor.vocabulary import Visibility
 
 LANGUAGES = ("en", "zh")
@@ -73,12 +75,14 @@ class WebhookDataLoader:
         }
 
     async def load(self, event: WebhookEvent) -> tuple[dict[str, Any] | None, list[int]]:
-        """Return the data by language, and the topics of the item that it is about.
+        """Return the data by language, and the topics of the item that it is about; note the event's team in it.
 
         None where the subject was removed meanwhile, or is a private research.
         """
         kind, _, subject_id = event.subject.partition(":")
-        loaded = await self._loaders[kind](subject_id)
+        event.team_id = await self.store.webhooks.get_team(kind, subject_id)
+        with see_as(get_team_eyes(event.team_id)):  # nothing of another team is told beside it
+            loaded = await self._loaders[kind](subject_id)
         if loaded is None:
             return None, []
         data = {language: _dump(loaded, language) for language in LANGUAGES}
@@ -151,12 +155,15 @@ def _dump(data: WebhookData, language: str) -> dict[str, Any]:
     return data.model_dump(mode="json", by_alias=True, include=given, context={LANGUAGE: language})
 
 
-def wants_event(event: WebhookEvent, *, types: Sequence[str], topics: Sequence[int]) -> bool:
-    """Whether an endpoint with these filters is told; topics narrow what is about an item, and nothing else."""
-    if types and event.type not in types:
+def wants_event(event: WebhookEvent, endpoint: WebhookEndpoint) -> bool:
+    """Whether an endpoint is told; its topics narrow what is about an item, and nothing else.
+
+    What belongs to a team goes to its endpoints alone.
+    """
+    if event.team_id not in (None, endpoint.team_id) or (endpoint.types and event.type not in endpoint.types):
         return False
     is_about_item = event.subject.partition(":")[0] in ("item", "deadline")
-    return not topics or not is_about_item or bool(set(topics).intersection(event.topics))
+    return not endpoint.topics or not is_about_item or bool(set(endpoint.topics).intersection(event.topics))
 
 
 def build_body(event: WebhookEvent, *, form: WebhookFormat, language: str, source: str) -> tuple[str, bytes]:

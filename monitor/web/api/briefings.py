@@ -23,18 +23,19 @@ from monitor.errors import NotFound
 from monitor.exports.registry import BRIEFING_FORMATS, BriefingFormat, get_format
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
-from monitor.services.audit import AuditAction
+from monitor.services.audit import Actor, AuditAction
 from monitor.services.briefings import BriefingQuery
+from monitor.services.cursors import cut_page, decode_cursor, decode_id
 from monitor.services.deliveries import DeliverySchema, TargetChange, TargetForm, TargetSchema
 from monitor.services.drafts import BriefingDraft, show_initially
 from monitor.vocabulary import ItemType
-from monitor.web.api.cursors import Limit, cut_page, decode_cursor, decode_id
+from monitor.web.api.cursors import Limit
 from monitor.web.api.search import Day
-from monitor.web.auth import Admin, AppDep, Editor, Principal, Reader
+from monitor.web.auth import SPENDING, Admin, AppDep, Editor, Principal, Reader
 from monitor.web.problems import PROBLEM_RESPONSES
 
 _SEPARATORS = re.compile(r"[,，、;；\n]+")
-_PLAIN_FIELDS = ("day", "days", "top", "language", "group", "topic")
+_PLAIN_FIELDS = ("day", "days", "top", "language", "group", "topic", "team")
 _LIST_FIELDS = {"source": "sources", "tag": "tags", "type": "types"}
 Word = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 BriefingId = Annotated[int, Path(ge=1, le=2**31 - 1)]
@@ -48,15 +49,15 @@ _EXAMPLE_ITEMS: list[JsonValue] = [
 _EXAMPLE_COMPOSE: JsonDict = {"days": 7, "top": 20, "sources": [], "language": "zh"}
 _EXAMPLE_BRIEFING_EDIT: JsonDict = {"version": 1, "title": "本周政策要点", "group": "none", "items": _EXAMPLE_ITEMS}
 
-router = APIRouter(prefix="/api/briefings", tags=["briefings"], responses=PROBLEM_RESPONSES)
-delivery_router = APIRouter(prefix="/api", tags=["deliveries"], responses=PROBLEM_RESPONSES)
+router = APIRouter(prefix="/api/v1/briefings", tags=["briefings"], responses=PROBLEM_RESPONSES)
+delivery_router = APIRouter(prefix="/api/v1", tags=["deliveries"], responses=PROBLEM_RESPONSES)
 
 
 class ComposeRequest(BaseModel, extra="forbid", json_schema_extra={"examples": [_EXAMPLE_COMPOSE]}):
     """A briefing to be composed: what was first seen in the `days` that end with `day`, by default today.
 
     `top` items are shown in full, the others named. Of `tags` and `keywords` one has to fit. With a `topic` it is for
-    those who care about that.
+    those who care about that. It has what belongs to all, and with a `team` of yours what belongs to that.
     """
 
     day: Day | None = None
@@ -69,12 +70,15 @@ class ComposeRequest(BaseModel, extra="forbid", json_schema_extra={"examples": [
     language: Literal["zh", "en"] = "zh"
     group: GroupBy = "theme"
     topic: Word | None = None
+    team: Word | None = None
 
-    def to_query(self) -> BriefingQuery:
-        fields = self.model_dump()
-        for name in ("sources", "tags", "keywords"):
-            fields[name] = [word for field in fields[name] if (word := sanitize_text(field).strip())]
-        return BriefingQuery(**fields)
+
+async def build_briefing_query(app: App, wanted: ComposeRequest, by: Actor) -> BriefingQuery:
+    """Return what is asked for; `NotFound` for a team that whoever asks is not in."""
+    fields = wanted.model_dump(exclude={"team"})
+    for name in ("sources", "tags", "keywords"):
+        fields[name] = [word for field in fields[name] if (word := sanitize_text(field).strip())]
+    return BriefingQuery(**fields, team_id=await app.teams.resolve(wanted.team, by))
 
 
 def parse_compose_form(form: QueryParams | FormData, language: str) -> dict[str, Any]:
@@ -98,7 +102,7 @@ def build_query_parameters(request: ComposeRequest) -> list[tuple[str, str]]:
     return pairs + ([("keyword", "、".join(request.keywords))] if request.keywords else [])
 
 
-async def export_briefing(
+async def build_briefing_export(
     app: App, briefing_id: int, format_name: str, *, by: Principal, include_gaps: bool = True
 ) -> Response:
     """Return a file to be saved, never shown as a page of ours; `UsageError` for an unknown format."""
@@ -183,6 +187,22 @@ class BriefingSendSchema(BaseModel, extra="forbid", json_schema_extra={"examples
     test_to: str | None = Field(default=None, min_length=3, max_length=320)
 
 
+class BriefingSendAllSchema(BaseModel, extra="forbid", json_schema_extra={"examples": [{"targets": ["weekly"]}]}):
+    """Where a briefing is to be sent: the names of targets, each of which gets a delivery of its own.
+
+    Without `include_gaps` it is the copy for a client, null is as each target wants it.
+    """
+
+    targets: list[Annotated[str, StringConstraints(min_length=1, max_length=40)]] = Field(min_length=1, max_length=50)
+    include_gaps: bool | None = Field(default=None, strict=True)
+
+
+class BriefingSentSchema(BaseModel):
+    """One delivery for each target, in the order in which they were named."""
+
+    deliveries: list[DeliverySchema]
+
+
 class KeptBriefingSchema(MessageModel):
     """The briefing that is kept of a scope: null before it was composed for the first time.
 
@@ -197,8 +217,7 @@ class KeptBriefingSchema(MessageModel):
     briefing: Briefing | None = None
 
 
-async def _build_kept(app: App, wanted: ComposeRequest) -> KeptBriefingSchema:
-    query = wanted.to_query()
+async def _build_kept(app: App, query: BriefingQuery) -> KeptBriefingSchema:
     kept = await app.kept_briefings.get(query)
     if kept is None:
         raise NotFound("briefing.not_kept")
@@ -214,7 +233,7 @@ async def _build_kept(app: App, wanted: ComposeRequest) -> KeptBriefingSchema:
 
 
 @router.get("", summary="List the saved briefings")
-async def briefings(
+async def list_briefings(
     app: AppDep, _: Reader, *, archived: bool = False, limit: Limit = 50, cursor: Cursor = None
 ) -> BriefingListSchema:
     """Newest first, without what stands in them; `archived` lists those that were put away instead."""
@@ -223,68 +242,73 @@ async def briefings(
     return BriefingListSchema(briefings=page, next=following)
 
 
-@router.post("", summary="Compose a briefing and keep it", status_code=201)
-async def compose(app: AppDep, principal: Editor, wanted: ComposeRequest, response: Response) -> SavedBriefingSchema:
+@router.post("", summary="Compose a briefing and keep it", status_code=201, dependencies=[SPENDING])
+async def create_briefing(
+    app: AppDep, principal: Editor, wanted: ComposeRequest, response: Response
+) -> SavedBriefingSchema:
     """It can be put in order, exported and sent from then on."""
-    draft = await app.drafts.save(wanted.to_query(), by=principal)
-    response.headers["Location"] = f"/api/briefings/{draft.row.id}"
+    draft = await app.drafts.save(await build_briefing_query(app, wanted, principal), by=principal)
+    response.headers["Location"] = f"/api/v1/briefings/{draft.row.id}"
     return _build_saved_briefing(draft)
 
 
 @router.post("/blank", summary="Start a briefing without items", status_code=201)
-async def start_blank(
+async def create_blank_briefing(
     app: AppDep, principal: Editor, wanted: BriefingStartSchema, response: Response
 ) -> SavedBriefingSchema:
-    """Items are added to it by `POST /api/briefings/{briefing_id}/items`."""
+    """Items are added to it by `POST /api/v1/briefings/{briefing_id}/items`."""
     draft = await app.drafts.start(language=wanted.language, by=principal)
-    response.headers["Location"] = f"/api/briefings/{draft.row.id}"
+    response.headers["Location"] = f"/api/v1/briefings/{draft.row.id}"
     return _build_saved_briefing(draft)
 
 
 @router.post("/{briefing_id}/items", summary="Add items to a briefing")
-async def add_items(
+async def add_briefing_items(
     app: AppDep, principal: Editor, briefing_id: BriefingId, wanted: BriefingItemsSchema
 ) -> BriefingAdditionSchema:
     """Each before the first item of a lower tier. 409 where the briefing is archived, or edited at the same moment."""
     added = await app.drafts.add_items(briefing_id, wanted.items, by=principal)
-    return BriefingAdditionSchema(added=added, title=(await app.drafts.get(briefing_id)).row.title)
+    return BriefingAdditionSchema(added=added, title=(await app.drafts.get_row(briefing_id)).title)
 
 
 @router.post("/{briefing_id}/items/remove", status_code=204, summary="Take items out of a briefing")
-async def remove_items(app: AppDep, principal: Editor, briefing_id: BriefingId, wanted: BriefingItemsSchema) -> None:
+async def remove_briefing_items(
+    app: AppDep, principal: Editor, briefing_id: BriefingId, wanted: BriefingItemsSchema
+) -> None:
     """Those that are not in it are passed over."""
     await app.drafts.remove_items(briefing_id, wanted.items, by=principal)
 
 
-@router.post("/preview", summary="Compose a briefing without keeping it")
-async def preview(app: AppDep, _: Reader, wanted: ComposeRequest) -> Briefing:
+@router.post("/preview", summary="Compose a briefing without keeping it", dependencies=[SPENDING])
+async def preview_briefing(app: AppDep, principal: Reader, wanted: ComposeRequest) -> Briefing:
     """What a briefing would say now; the pages show it until it is composed anew."""
-    query = wanted.to_query()
+    query = await build_briefing_query(app, wanted, principal)
     composed = await app.kept_briefings.compose(query)
     return await asyncio.to_thread(show_initially, composed, query)
 
 
-@router.post("/kept", summary="Compose a briefing in the background", status_code=202)
-async def start(app: AppDep, _: Reader, wanted: ComposeRequest) -> KeptBriefingSchema:
-    """Each scope is composed once and kept; ask again with `POST /api/briefings/kept/state` to see how far it is."""
-    await app.kept_briefings.start(wanted.to_query())
-    return await _build_kept(app, wanted)
+@router.post("/kept", summary="Compose a briefing in the background", status_code=202, dependencies=[SPENDING])
+async def start_kept_briefing(app: AppDep, principal: Reader, wanted: ComposeRequest) -> KeptBriefingSchema:
+    """Each scope is composed once and kept; ask again with `POST /api/v1/briefings/kept/state` to see how far it is."""
+    query = await build_briefing_query(app, wanted, principal)
+    await app.kept_briefings.start(query)
+    return await _build_kept(app, query)
 
 
 @router.post("/kept/state", summary="Look at a briefing that is kept")
-async def look(app: AppDep, _: Reader, wanted: ComposeRequest) -> KeptBriefingSchema:
+async def get_kept_briefing(app: AppDep, principal: Reader, wanted: ComposeRequest) -> KeptBriefingSchema:
     """How far it is, and the briefing that was composed last; nothing is composed for it. 404 where nobody asked."""
-    return await _build_kept(app, wanted)
+    return await _build_kept(app, await build_briefing_query(app, wanted, principal))
 
 
 @router.get("/{briefing_id:int}", summary="Read a saved briefing")
-async def read(app: AppDep, _: Reader, briefing_id: BriefingId) -> SavedBriefingSchema:
+async def get_briefing(app: AppDep, _: Reader, briefing_id: BriefingId) -> SavedBriefingSchema:
     """As it stands after its edits."""
     return _build_saved_briefing(await app.drafts.get(briefing_id))
 
 
 @router.patch("/{briefing_id:int}", summary="Put a briefing in order")
-async def edit(
+async def update_briefing(
     app: AppDep, principal: Editor, briefing_id: BriefingId, wanted: BriefingEditSchema
 ) -> SavedBriefingSchema:
     """409 where somebody else edited it since that version, or where it is archived."""
@@ -294,13 +318,13 @@ async def edit(
 
 
 @router.delete("/{briefing_id:int}", summary="Archive a briefing")
-async def archive(app: AppDep, principal: Editor, briefing_id: BriefingId) -> BriefingRow:
+async def archive_briefing(app: AppDep, principal: Editor, briefing_id: BriefingId) -> BriefingRow:
     """Put it out of the way; nothing is deleted."""
     return await app.drafts.set_archived(briefing_id, by=principal)
 
 
 @router.post("/{briefing_id}/unarchive", summary="Take a briefing out of the archive")
-async def unarchive(app: AppDep, principal: Editor, briefing_id: BriefingId) -> BriefingRow:
+async def unarchive_briefing(app: AppDep, principal: Editor, briefing_id: BriefingId) -> BriefingRow:
     """It stands in the list again."""
     return await app.drafts.set_archived(briefing_id, by=principal, is_archived=False)
 
@@ -311,7 +335,7 @@ async def unarchive(app: AppDep, principal: Editor, briefing_id: BriefingId) -> 
     response_class=Response,
     responses={200: {"description": "The document.", "content": describe_files(BRIEFING_FORMATS)}},
 )
-async def export(
+async def export_briefing(
     app: AppDep,
     principal: Reader,
     briefing_id: BriefingId,
@@ -323,20 +347,32 @@ async def export(
 
     Without `gaps` it is the copy for a client, which does not say what could not be seen.
     """
-    return await export_briefing(app, briefing_id, form, by=principal, include_gaps=gaps)
+    return await build_briefing_export(app, briefing_id, form, by=principal, include_gaps=gaps)
 
 
 @router.post("/{briefing_id}/send", summary="Send a briefing to a target", status_code=202)
-async def send(app: AppDep, principal: Editor, briefing_id: BriefingId, wanted: BriefingSendSchema) -> DeliverySchema:
-    """As it stands now: later edits do not reach it. `GET /api/deliveries` says when it has arrived."""
+async def send_briefing(
+    app: AppDep, principal: Editor, briefing_id: BriefingId, wanted: BriefingSendSchema
+) -> DeliverySchema:
+    """As it stands now: later edits do not reach it. `GET /api/v1/deliveries` says when it has arrived."""
     draft = await app.drafts.get(briefing_id)
     return await app.deliveries.send_saved(
         wanted.target, draft, by=principal, include_gaps=wanted.include_gaps, test_to=wanted.test_to
     )
 
 
+@router.post("/{briefing_id}/deliveries", summary="Send a briefing to several targets", status_code=202)
+async def send_briefing_to_all(
+    app: AppDep, principal: Editor, briefing_id: BriefingId, wanted: BriefingSendAllSchema
+) -> BriefingSentSchema:
+    """The same edition to each. The answer says how each delivery stands; 404 for an unknown target sends nothing."""
+    draft = await app.drafts.get(briefing_id)
+    sent = await app.deliveries.send_saved_to_all(wanted.targets, draft, by=principal, include_gaps=wanted.include_gaps)
+    return BriefingSentSchema(deliveries=list(sent))
+
+
 def _build_saved_briefing(draft: BriefingDraft) -> SavedBriefingSchema:
-    asked = draft.query.model_dump(include=set(ComposeRequest.model_fields))
+    asked = draft.query.model_dump(include=set(ComposeRequest.model_fields), exclude_none=True)
     return SavedBriefingSchema(
         **draft.row.model_dump(),
         query=ComposeRequest.model_validate(asked),
@@ -363,37 +399,42 @@ class TargetListSchema(BaseModel):
     """All targets, in the order of the settings."""
 
     targets: list[TargetSchema]
+    next: None = None
 
 
 @delivery_router.get("/deliveries", summary="List the deliveries")
-async def deliveries(
+async def list_deliveries(
     app: AppDep,
-    _: Reader,
+    principal: Reader,
     target: Annotated[str | None, Query(max_length=40)] = None,
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> DeliveryListSchema:
     """Newest first, what was planned, asked for, raised and tried out; of one target where it is named."""
     before = decode_cursor(cursor, dt.datetime, str)
-    rows = await app.deliveries.list(target=target, before=before, limit=limit + 1)
+    rows = await app.deliveries.list(by=principal, target=target, before=before, limit=limit + 1)
     page, following = cut_page(rows, limit, lambda row: (row.planned_at, row.id))
     return DeliveryListSchema(deliveries=page, next=following)
 
 
 @delivery_router.post("/deliveries/{delivery_id}/retry", summary="Try a failed delivery again", status_code=202)
-async def retry(app: AppDep, principal: Editor, delivery_id: Annotated[str, Path(max_length=100)]) -> DeliverySchema:
+async def retry_delivery(
+    app: AppDep, principal: Editor, delivery_id: Annotated[str, Path(max_length=100)]
+) -> DeliverySchema:
     """The same briefing under the same key; 409 for one that has not failed."""
     return await app.deliveries.retry(delivery_id, wait=False, by=principal)
 
 
 @delivery_router.get("/targets", summary="List the delivery targets")
-async def targets(app: AppDep, _: Admin) -> TargetListSchema:
+async def list_targets(app: AppDep, _: Admin) -> TargetListSchema:
     """What goes where, when next, and how the last delivery fared; no secret of an address."""
     return TargetListSchema(targets=await app.targets.list())
 
 
 @delivery_router.post("/targets/{name}/test", summary="Send a test to a target")
-async def test(app: AppDep, principal: Admin, name: Annotated[str, Path(max_length=40)]) -> DeliverySchema:
+async def send_test_to_target(
+    app: AppDep, principal: Admin, name: Annotated[str, Path(max_length=40)]
+) -> DeliverySchema:
     """Sent at once and once; the answer says what became of it."""
     return await app.deliveries.send_test(name, by=principal)
 
@@ -406,13 +447,13 @@ async def try_target(app: AppDep, principal: Admin, target: TargetForm) -> Targe
 
 
 @delivery_router.put("/targets/{name}", summary="Add or change a delivery target")
-async def put(app: AppDep, principal: Admin, name: TargetName, target: TargetForm) -> TargetChange:
+async def put_target(app: AppDep, principal: Admin, name: TargetName, target: TargetForm) -> TargetChange:
     """As a whole, but for `url` and `secret`: where they are null, those that it has stay."""
     return await app.target_editing.put(name, target, by=principal)
 
 
 @delivery_router.delete("/targets/{name}", status_code=204, summary="Remove a delivery target")
-async def remove(app: AppDep, principal: Admin, name: TargetName) -> Response:
+async def delete_target(app: AppDep, principal: Admin, name: TargetName) -> Response:
     """Nothing goes there any more; the log keeps what did."""
     await app.target_editing.remove(name, by=principal)
     return Response(status_code=204)

@@ -8,16 +8,17 @@ from pydantic import BaseModel, Field
 
 from monitor.db.sessions import sanitize_text
 from monitor.policies.calendar import DeadlineEntry
+from monitor.services.cursors import cut_page, decode_cursor
 from monitor.services.deadlines import DeadlineDetail, DeadlineQuery
 from monitor.vocabulary import DeadlineKind
-from monitor.web.api.cursors import Cursor, Limit, cut_page, decode_cursor
+from monitor.web.api.cursors import Cursor, Limit
 from monitor.web.api.search import Day
 from monitor.web.auth import AppDep, Reader
 from monitor.web.problems import PROBLEM_RESPONSES
 
 _Name = Annotated[str, Field(max_length=200)]
 
-router = APIRouter(prefix="/api/deadlines", tags=["deadlines"], responses=PROBLEM_RESPONSES)
+router = APIRouter(prefix="/api/v1/deadlines", tags=["deadlines"], responses=PROBLEM_RESPONSES)
 
 
 class DeadlineParameters(BaseModel):
@@ -54,7 +55,7 @@ class DeadlineListSchema(BaseModel):
 
 
 @router.get("", summary="List deadlines")
-async def deadlines(
+async def list_deadlines(
     app: AppDep, principal: Reader, asked: Annotated[DeadlineListParameters, Query()]
 ) -> DeadlineListSchema:
     """The deadlines that are still to come, or those of a period, the nearest first.
@@ -71,7 +72,7 @@ async def deadlines(
 
 
 @router.get("/{deadline_id}", summary="Show a deadline")
-async def deadline(
+async def get_deadline(
     app: AppDep, principal: Reader, deadline_id: Annotated[int, Path(ge=1, le=2**31 - 1)]
 ) -> DeadlineDetail:
     """A deadline with the passage that states it, and every move that was seen."""

@@ -35,8 +35,8 @@ EXAMPLE_TASK_ID = "r-20260203T010000Z-5f3a9c1e"
 TaskId = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.:-]{1,64}$", examples=[EXAMPLE_TASK_ID])]
 
 _PROBLEMS = build_problem_responses(401, 403, 404, 422, 503)
-router = APIRouter(prefix="/api/runs", tags=["runs"], responses=_PROBLEMS)
-research_router = APIRouter(prefix="/api/research", tags=["research"], responses=_PROBLEMS)
+router = APIRouter(prefix="/api/v1/runs", tags=["runs"], responses=_PROBLEMS)
+research_router = APIRouter(prefix="/api/v1/research", tags=["research"], responses=_PROBLEMS)
 
 
 class EventStreamResponse(StreamingResponse):
@@ -97,7 +97,7 @@ _STREAM_RESPONSE = {
     response_class=EventStreamResponse,
     responses={200: _STREAM_RESPONSE},
 )
-async def events(
+async def stream_run_events(
     app: AppDep, _: Reader, run_id: RunId, after: After = 0, last_event_id: LastEventId = None
 ) -> EventStreamResponse:
     """What a run tells of itself, from its beginning or after an event, until it ends.
@@ -166,13 +166,12 @@ _NO_CONTENT_RESPONSE = {"description": "The research has ended, and the last mes
 
 @research_router.get(
     "/{task_id}/events",
-    name="events",
     summary="Watch a research",
     status_code=200,
     response_class=EventStreamResponse,
     responses={200: _RESEARCH_STREAM_RESPONSE, 204: _NO_CONTENT_RESPONSE},
 )
-async def research_events(
+async def stream_research_events(
     app: AppDep, principal: Reader, task_id: TaskId, after: After = 0, last_event_id: LastEventId = None
 ) -> Response:
     """What a research tells, from its beginning or after a message, until it ends.

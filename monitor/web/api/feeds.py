@@ -19,6 +19,7 @@ from pydantic import BaseModel, Field
 from monitor.bootstrap import App
 from monitor.briefing.render import build_item_feed, build_saved_briefings_feed
 from monitor.db.tables.people import FeedKey
+from monitor.db.visibility import set_eyes
 from monitor.exports.atom import Feed, render_atom
 from monitor.exports.json_feed import render_json_feed
 from monitor.exports.opml import OPML_MEDIA_TYPE, OpmlOutline, render_opml
@@ -31,7 +32,7 @@ from monitor.web.api.deadlines import DeadlineParameters
 from monitor.web.api.items import ItemParameters, parse_view
 from monitor.web.api.people import require_session
 from monitor.web.auth import AppDep, Principal, Reader, load_principal, require_role
-from monitor.web.middleware import Problem, get_app_path, get_client_address, negotiate_language
+from monitor.web.middleware import Problem, get_app_path, get_client_address, is_tag_named, negotiate_language
 from monitor.web.problems import PROBLEM_RESPONSES
 
 _ATOM, _JSON_FEED = "application/atom+xml", "application/feed+json"
@@ -59,8 +60,15 @@ async def _sign_in_by_key(
     person = await app.feed_keys.authenticate(key)
     language = negotiate_language(request, person.language)
     reader_language.set(language)
+    teams = await app.teams.find_eyes(person)
+    set_eyes(teams)
     request.state.principal = Principal(
-        person.name, Role.READER, frozenset({"read"}), address=get_client_address(request), language=language
+        person.name,
+        Role.READER,
+        frozenset({"read"}),
+        address=get_client_address(request),
+        teams=teams,
+        language=language,
     )
 
 
@@ -81,7 +89,7 @@ private_router = APIRouter(
     prefix="/feeds/private/{key}", tags=["feeds"], responses=PROBLEM_RESPONSES, dependencies=[Depends(_sign_in_by_key)]
 )
 calendar_router = APIRouter(prefix="/feeds", tags=["feeds"], responses=PROBLEM_RESPONSES)
-key_router = APIRouter(prefix="/api/me/feed-keys", tags=["feeds"], responses=PROBLEM_RESPONSES)
+key_router = APIRouter(prefix="/api/v1/me/feed-keys", tags=["feeds"], responses=PROBLEM_RESPONSES)
 
 
 def _describe_file(media_type: str, description: str) -> dict[str, Any]:
@@ -100,45 +108,64 @@ _CALENDAR_FILE = _describe_file(CALENDAR_MEDIA_TYPE, "An iCalendar file")
 _OPML_FILE = _describe_file(OPML_MEDIA_TYPE, "A list of feeds")
 
 
-@private_router.get("/items.atom", summary="Items as a feed, by a private address", **_ATOM_FILE)
-@router.get("/items.atom", name="items", summary="Items as a feed", **_ATOM_FILE)
-async def items_atom(
+@private_router.get(
+    "/items.atom", name="get_private_items_atom", summary="Items as a feed, by a private address", **_ATOM_FILE
+)
+@router.get("/items.atom", summary="Items as a feed", **_ATOM_FILE)
+async def get_items_atom(
     app: AppDep, request: Request, reader: FeedReader, asked: Annotated[FeedParameters, Query()]
 ) -> Response:
     """The newest items that are meant, filtered as the list is."""
     return await _answer_feed(app, request, await _build_item_feed(app, reader, asked), _ATOM)
 
 
-@private_router.get("/items.json", summary="Items as JSON Feed, by a private address", **_JSON_FILE)
+@private_router.get(
+    "/items.json", name="get_private_items_json_feed", summary="Items as JSON Feed, by a private address", **_JSON_FILE
+)
 @router.get("/items.json", summary="Items as JSON Feed", **_JSON_FILE)
-async def items_json(
+async def get_items_json_feed(
     app: AppDep, request: Request, reader: FeedReader, asked: Annotated[FeedParameters, Query()]
 ) -> Response:
     """The same entries under the same ids as the Atom feed."""
     return await _answer_feed(app, request, await _build_item_feed(app, reader, asked), _JSON_FEED)
 
 
-@private_router.get("/briefings.atom", summary="Saved briefings as a feed, by a private address", **_ATOM_FILE)
+@private_router.get(
+    "/briefings.atom",
+    name="get_private_briefings_atom",
+    summary="Saved briefings as a feed, by a private address",
+    **_ATOM_FILE,
+)
 @router.get("/briefings.atom", summary="Saved briefings as a feed", **_ATOM_FILE)
-async def briefings_atom(
+async def get_briefings_atom(
     app: AppDep, request: Request, reader: FeedReader, lang: Language = None, limit: _BriefingLimit = 20
 ) -> Response:
     """The newest saved briefings, an entry each; those that are archived are left out."""
     return await _answer_feed(app, request, await _build_briefing_feed(app, lang or reader.language, limit), _ATOM)
 
 
-@private_router.get("/briefings.json", summary="Saved briefings as JSON Feed, by a private address", **_JSON_FILE)
+@private_router.get(
+    "/briefings.json",
+    name="get_private_briefings_json_feed",
+    summary="Saved briefings as JSON Feed, by a private address",
+    **_JSON_FILE,
+)
 @router.get("/briefings.json", summary="Saved briefings as JSON Feed", **_JSON_FILE)
-async def briefings_json(
+async def get_briefings_json_feed(
     app: AppDep, request: Request, reader: FeedReader, lang: Language = None, limit: _BriefingLimit = 20
 ) -> Response:
     """The same entries under the same ids as the Atom feed."""
     return await _answer_feed(app, request, await _build_briefing_feed(app, lang or reader.language, limit), _JSON_FEED)
 
 
-@private_router.get("/deadlines.ics", summary="Deadlines as a calendar, by a private address", **_CALENDAR_FILE)
+@private_router.get(
+    "/deadlines.ics",
+    name="get_private_deadlines_calendar",
+    summary="Deadlines as a calendar, by a private address",
+    **_CALENDAR_FILE,
+)
 @router.get("/deadlines.ics", summary="Deadlines as a calendar", **_CALENDAR_FILE)
-async def calendar(
+async def get_deadlines_calendar(
     app: AppDep,
     request: Request,
     reader: FeedReader,
@@ -151,7 +178,7 @@ async def calendar(
 
 
 @calendar_router.get("/deadlines/{key}.ics", summary="The calendar of a topic that somebody follows", **_CALENDAR_FILE)
-async def topic_calendar(
+async def get_topic_calendar(
     app: AppDep, request: Request, key: Annotated[str, Path(max_length=64)], lang: Language = None
 ) -> Response:
     """The deadlines of the items that fit the topic. The key is the sign-in: calendars know no other."""
@@ -159,9 +186,11 @@ async def topic_calendar(
     return answer_if_changed(request, body, CALENDAR_MEDIA_TYPE)
 
 
-@private_router.get("/all.opml", summary="All feeds as OPML, by a private address", **_OPML_FILE)
+@private_router.get(
+    "/all.opml", name="get_private_feeds_opml", summary="All feeds as OPML, by a private address", **_OPML_FILE
+)
 @router.get("/all.opml", summary="All feeds as OPML", **_OPML_FILE)
-async def all_feeds(app: AppDep, request: Request, reader: FeedReader, lang: Language = None) -> Response:
+async def get_feeds_opml(app: AppDep, request: Request, reader: FeedReader, lang: Language = None) -> Response:
     """Items, briefings and deadlines, then a feed for each topic that you follow and each view that you saved.
 
     The addresses in it are of the kind of its own: a list that is read with a key names feeds with that key.
@@ -187,13 +216,13 @@ class FeedLink:
 
 async def list_feeds(app: App, principal: Principal, language: str) -> list[FeedLink]:
     """Return what everybody can read, and the feeds of the topics and views of whoever asks."""
-    topics = [topic for topic in await app.topics.list(by=principal) if topic.calendar_key is not None]
+    followed = await app.topics.list_followed(by=principal)
     views = [(view.name, parse_view(view.filters)) for view in await app.marks.list_views(by=principal)]
     return [
         FeedLink(translate(language, "Items"), "items.atom"),
         FeedLink(translate(language, "Briefings"), "briefings.atom"),
         FeedLink(translate(language, "Deadlines"), "deadlines.ics", is_calendar=True),
-        *(FeedLink(topic.name, f"items.atom?{urlencode({'topic': topic.id})}") for topic in topics),
+        *(FeedLink(topic.name, f"items.atom?{urlencode({'topic': topic.id})}") for topic in followed),
         *(
             FeedLink(name, f"items.atom?{urlencode(view.list_active(), doseq=True)}")
             for name, view in views
@@ -244,8 +273,7 @@ def answer_if_changed(
     headers = {**_HEADERS, "ETag": tag}
     if changed_at is not None:
         headers["Last-Modified"] = format_datetime(changed_at.astimezone(dt.UTC), usegmt=True)
-    named = [entry.strip().removeprefix("W/") for entry in request.headers.get("if-none-match", "").split(",")]
-    if tag in named or "*" in named:
+    if is_tag_named(tag, request.headers.get("if-none-match", "")):
         return Response(status_code=304, headers=headers)
     return Response(body, media_type=f"{media_type}; charset=utf-8", headers=headers)
 
@@ -278,11 +306,14 @@ class NewFeedKeySchema(FeedKeySchema):
 
 
 class FeedKeyListSchema(BaseModel):
+    """Your keys, newest first; at most 20, so the list is whole."""
+
     feed_keys: list[FeedKeySchema]
+    next: None = None
 
 
 @key_router.get("", summary="List the keys of your private feeds")
-async def feed_keys(app: AppDep, principal: Reader) -> FeedKeyListSchema:
+async def list_feed_keys(app: AppDep, principal: Reader) -> FeedKeyListSchema:
     """Newest first. Only for people: a program reads feeds with its token."""
     require_session(principal)
     return FeedKeyListSchema(feed_keys=_build_schemas(await app.feed_keys.list(by=principal)))

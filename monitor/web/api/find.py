@@ -12,7 +12,7 @@ from monitor.web.problems import PROBLEM_RESPONSES
 
 QueryText = Annotated[str, Query(max_length=MAX_RECENT_QUERY_CHARS, description="Words", examples=["储能"])]
 
-router = APIRouter(prefix="/api/find", tags=["find"], responses=PROBLEM_RESPONSES)
+router = APIRouter(prefix="/api/v1/find", tags=["find"], responses=PROBLEM_RESPONSES)
 
 
 class FoundSchema(BaseModel):
@@ -23,13 +23,14 @@ class FoundSchema(BaseModel):
 
 
 class RecentQueryListSchema(BaseModel):
-    """Your recent queries, the newest first."""
+    """Your recent queries, the newest first; at most 20, so the list is whole."""
 
     queries: list[RecentQuerySchema]
+    next: None = None
 
 
 @router.get("", summary="Find anything by its words")
-async def find(
+async def find_anything(
     app: AppDep,
     principal: Reader,
     q: QueryText,
@@ -44,17 +45,18 @@ async def find(
 
 
 @router.get("/suggestions", summary="Suggest while somebody types")
-async def suggest(app: AppDep, principal: Reader, q: QueryText) -> FoundSchema:
+async def suggest_matches(app: AppDep, principal: Reader, q: QueryText) -> FoundSchema:
     """The first three of each type, without counting, for words that may not be finished."""
     return FoundSchema(query=q, groups=await app.global_search.suggest(q, by=principal))
 
 
 @router.get("/recent", summary="List your recent queries")
-async def recent(app: AppDep, principal: Reader) -> RecentQueryListSchema:
+async def list_recent_queries(app: AppDep, principal: Reader) -> RecentQueryListSchema:
+    """The newest first, each once however often you searched for it."""
     return RecentQueryListSchema(queries=await app.global_search.list_recent(by=principal))
 
 
 @router.delete("/recent", status_code=204, summary="Forget recent queries")
-async def forget(app: AppDep, principal: Reader, q: QueryText | None = None) -> None:
+async def delete_recent_queries(app: AppDep, principal: Reader, q: QueryText | None = None) -> None:
     """One of yours, or without `q` all of them."""
     await app.global_search.forget(q, by=principal)

@@ -9,10 +9,13 @@ from pydantic import BaseModel, Field
 
 from monitor.db.tables.delivery import AlarmView
 from monitor.services.alarms import SourceHealth
+from monitor.services.cursors import cut_list, cut_page, decode_id
 from monitor.services.health import HostBlock, ReadinessSchema, ServiceStatus
+from monitor.services.host_traffic import HostTrafficSchema
 from monitor.services.today import TodaySummary
 from monitor.services.usage import CostLedger
-from monitor.web.api.cursors import Limit, cut_page, decode_id
+from monitor.web.api.cursors import DEFAULT_LONG_LIMIT, Cursor, Limit
+from monitor.web.api.search import Day
 from monitor.web.auth import Admin, AppDep, Reader, load_principal
 from monitor.web.problems import PROBLEM_RESPONSES
 
@@ -22,8 +25,8 @@ Days = Annotated[int, Query(ge=1, le=366, openapi_examples=_EXAMPLE_DAYS)]
 _LINES_TYPE = "application/x-ndjson"
 _IS_OPEN_BY_STATE = {"open": True, "past": False, "all": None}
 
-router = APIRouter(prefix="/api", tags=["health"], responses=PROBLEM_RESPONSES)
-audit_router = APIRouter(prefix="/api", tags=["audit"], responses=PROBLEM_RESPONSES)
+router = APIRouter(prefix="/api/v1", tags=["health"], responses=PROBLEM_RESPONSES)
+audit_router = APIRouter(prefix="/api/v1", tags=["audit"], responses=PROBLEM_RESPONSES)
 service_router = APIRouter(tags=["service"])
 
 
@@ -42,31 +45,39 @@ class AlarmListSchema(BaseModel):
     next: str | None = Field(examples=[None])
 
 
+class HostListSchema(BaseModel):
+    """What was asked of each host, the newest day first, and the cursor with which the list goes on."""
+
+    hosts: list[HostTrafficSchema]
+    next: str | None
+
+
 class BlockListSchema(BaseModel):
-    """Pages that sites kept from us, by day, host and kind of block."""
+    """Pages that sites kept from us, by day, host and kind of block, and the cursor with which the list goes on."""
 
     blocks: list[HostBlock]
+    next: str | None
 
 
 @router.get("/today", summary="What is new, what ran, what needs attention")
-async def today(app: AppDep, principal: Reader) -> TodaySummary:
+async def get_today(app: AppDep, principal: Reader) -> TodaySummary:
     """The day as the Today page shows it; asking for it does not move the mark of the last visit."""
     return await app.today.get_summary(principal.name)
 
 
 @router.get("/health", summary="How sources and service fare")
-async def health(app: AppDep, _: Reader) -> HealthSchema:
+async def get_health(app: AppDep, _: Reader) -> HealthSchema:
     """Every source with its sections and their cadence, the open alarms, processes, queue and disk."""
     found = await app.alarms.get_report()
     return HealthSchema(sources=found.sources, alarms=found.alarms, machine=await app.readiness.get_service_status())
 
 
 @router.get("/alarms", summary="Alarms, newest first")
-async def alarms(
+async def list_alarms(
     app: AppDep,
     _: Reader,
     state: Annotated[Literal["open", "past", "all"], Query(description="Open ones, past ones, or all.")] = "open",
-    cursor: Annotated[str | None, Query(description="The `next` of the page before.", max_length=400)] = None,
+    cursor: Cursor = None,
     limit: Limit = 50,
 ) -> AlarmListSchema:
     """What was out of the ordinary, and what still is."""
@@ -76,13 +87,35 @@ async def alarms(
 
 
 @router.get("/blocks", summary="Pages that sites kept from us")
-async def blocks(app: AppDep, _: Reader, days: Days = 30) -> BlockListSchema:
+async def list_blocks(
+    app: AppDep, _: Reader, days: Days = 30, limit: Limit = DEFAULT_LONG_LIMIT, cursor: Cursor = None
+) -> BlockListSchema:
     """By day, host and kind of block, the newest day first."""
-    return BlockListSchema(blocks=await app.alarms.list_blocks(days))
+    page, following = cut_list(
+        await app.alarms.list_blocks(days),
+        limit,
+        cursor,
+        lambda block: (-block.day.toordinal(), block.host, block.detail_code),
+        int,
+        str,
+        str,
+    )
+    return BlockListSchema(blocks=page, next=following)
+
+
+@router.get("/hosts", summary="Requests by host and day")
+async def list_hosts(
+    app: AppDep, _: Admin, days: Days = 7, limit: Limit = DEFAULT_LONG_LIMIT, cursor: Cursor = None
+) -> HostListSchema:
+    """How often each host was asked, and what was not asked because `pages.daily_requests` was reached."""
+    # Not by their requests, which go on while somebody reads the list.
+    found = await app.host_traffic.list_traffic(days)
+    page, following = cut_list(found, limit, cursor, lambda row: (-row.day.toordinal(), row.host), int, str)
+    return HostListSchema(hosts=page, next=following)
 
 
 @router.get("/costs", summary="Tokens, searches and money by day")
-async def costs(app: AppDep, _: Reader, days: Days = 7) -> CostLedger:
+async def get_costs(app: AppDep, _: Reader, days: Days = 7) -> CostLedger:
     """The ledger of so many days, today included, newest first."""
     return await app.costs.get_ledger(days)
 
@@ -105,7 +138,7 @@ class AuditListSchema(BaseModel):
 
 
 @audit_router.get("/audit", summary="Who did what")
-async def audit(
+async def list_audit_entries(
     app: AppDep,
     _: Admin,
     person: FilterText = None,
@@ -113,7 +146,7 @@ async def audit(
     subject: FilterText = None,
     address: FilterText = None,
     limit: Limit = 50,
-    cursor: str | None = None,
+    cursor: Cursor = None,
 ) -> AuditListSchema:
     """By person, by action (`source` finds every action on sources), by a word of the subject, by address."""
     found = await app.audit.list_entries(
@@ -129,8 +162,8 @@ async def audit(
     response_class=Response,
     responses={200: {"description": "An entry a line.", "content": {_LINES_TYPE: {"schema": {"type": "string"}}}}},
 )
-async def export_audit(
-    app: AppDep, principal: Admin, since: dt.date | None = None, until: dt.date | None = None
+async def export_audit_entries(
+    app: AppDep, principal: Admin, since: Day | None = None, until: Day | None = None
 ) -> Response:
     """All entries of these days, oldest first, as JSON lines in the fields of the list."""
     batches = await app.audit.export(since=since, until=until, by=principal)
@@ -140,7 +173,7 @@ async def export_audit(
 
 
 @service_router.get("/healthz", summary="Is the process alive?")
-async def healthz() -> dict[str, str]:
+async def check_liveness() -> dict[str, str]:
     """Answers as long as the process does."""
     return {"status": "ok"}
 
@@ -151,7 +184,7 @@ async def healthz() -> dict[str, str]:
     response_model_exclude_none=True,
     responses={503: {"model": ReadinessSchema}},
 )
-async def readyz(app: AppDep, request: Request, response: Response) -> ReadinessSchema:
+async def check_readiness(app: AppDep, request: Request, response: Response) -> ReadinessSchema:
     """503 where work cannot be done. Whoever has a role also learns about database, queue and browser."""
     readiness = await app.readiness.check()
     response.status_code = 200 if readiness.is_ready else 503

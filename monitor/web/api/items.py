@@ -6,14 +6,17 @@ from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo
 
 from fastapi import APIRouter, Path, Query, Response
-from pydantic import BaseModel, Field, JsonValue, ValidationError
+from fastapi.responses import StreamingResponse
+from pydantic import BaseModel, BeforeValidator, Field, JsonValue, ValidationError
+from pydantic_core import PydanticCustomError
 from starlette.datastructures import QueryParams
 
-from monitor.briefing.render import render_items
+from monitor.briefing.render import STREAMED_FORMATS, render_items, stream_items
 from monitor.db.sessions import sanitize_text
 from monitor.evidence.wacz import WACZ_MEDIA_TYPE
 from monitor.exports.registry import ITEM_FORMATS, ItemFormat, get_format
 from monitor.services.audit import AuditAction
+from monitor.services.cursors import MAX_CURSOR_CHARS, decode_cursor, encode_cursor
 from monitor.services.evidence import ItemProof, ItemSnapshotView
 from monitor.services.items import ItemDetail, ItemQuery, ListedItem
 from monitor.services.marks import (
@@ -26,13 +29,23 @@ from monitor.services.marks import (
     ViewSchema,
 )
 from monitor.vocabulary import ItemOrder, ItemType, MarkAction, PolicyStage, RankDirection, Visibility
-from monitor.web.api.cursors import decode_cursor, encode_cursor
 from monitor.web.api.search import Day, Instant
 from monitor.web.auth import AppDep, Editor, Reader, record_token_read
 from monitor.web.middleware import Problem
 from monitor.web.problems import PROBLEM_RESPONSES, describe_invalid_fields
 
 _Name = Annotated[str, Field(max_length=200)]
+
+
+def _refuse_number(given: Any) -> Any:
+    if isinstance(given, int | float) and not isinstance(given, bool):
+        raise PydanticCustomError("validation.bool_parsing", "")
+    return given
+
+
+Flag = Annotated[bool, BeforeValidator(_refuse_number)]
+"""A word of a url, or true and false in JSON, where a number is neither."""
+
 _LIST_FIELDS = ("source", "tag", "type", "tier")
 
 
@@ -49,13 +62,13 @@ class ItemParameters(BaseModel):
     document_number: str = Field("", max_length=200)
     language: str = Field("", max_length=35, description="As `zh`, which is every Chinese")
     topic: str = Field("", max_length=100, description="The name or number of a topic that they fit")
-    late: bool | None = Field(None, description="Only those that were listed long after their date, or only the others")
+    late: Flag | None = Field(None, description="Only those that were listed long after their date, or only the others")
     tier: list[Annotated[int, Field(ge=1, le=5)]] = Field(default_factory=list, max_length=5, description="1 to 5")
     stage: PolicyStage | None = Field(None, description="The stage that the document has in a policy")
-    changed: bool | None = Field(None, description="Only those whose page has changed since, or only the others")
-    unread: bool = Field(False, description="Only those that you have not read")
-    later: bool = Field(False, description="Only those that you keep for later")
-    starred: bool = Field(False, description="Only those with your own star")
+    changed: Flag | None = Field(None, description="Only those whose page has changed since, or only the others")
+    unread: Flag = Field(False, description="Only those that you have not read")
+    later: Flag = Field(False, description="Only those that you keep for later")
+    starred: Flag = Field(False, description="Only those with your own star")
     hidden: Literal["out", "only", "both"] = "out"
     seen_since: Instant | None = Field(None, description="First seen at that instant or later")
     sort: ItemOrder = Field(ItemOrder.NEWEST, description="A search for words is always sorted by publication")
@@ -137,7 +150,7 @@ _WACZ_RESPONSES: dict[int | str, dict[str, Any]] = {
     200: {"content": {WACZ_MEDIA_TYPE: {}}, "description": "A web archive with its proof"}
 }
 
-router = APIRouter(prefix="/api/items", tags=["items"], responses=PROBLEM_RESPONSES)
+router = APIRouter(prefix="/api/v1/items", tags=["items"], responses=PROBLEM_RESPONSES)
 
 _EXAMPLE: dict[str, Any] = {
     "id": 7,
@@ -189,7 +202,7 @@ class ItemListSchema(
 
 class ItemListParameters(ItemParameters):
     limit: int = Field(50, ge=1, le=200)
-    cursor: str | None = Field(None, max_length=400, description="`next` of the piece before")
+    cursor: str | None = Field(None, max_length=MAX_CURSOR_CHARS, description="`next` of the piece before")
 
 
 class ItemExportParameters(ItemParameters):
@@ -201,6 +214,7 @@ class ItemExportParameters(ItemParameters):
 class NoteRequest(BaseModel):
     text: str = Field(min_length=1, max_length=MAX_NOTE_CHARS, examples=["第三条与去年的不同，请复核。"])
     visibility: Visibility = Visibility.OPEN
+    team: str | None = Field(default=None, max_length=60, description="One of your teams, which alone reads it.")
 
 
 class HideRequest(BaseModel):
@@ -228,9 +242,10 @@ class ViewRequest(BaseModel, extra="forbid", json_schema_extra={"examples": [{"f
 
 
 class ViewListSchema(BaseModel):
-    """Your saved views, the first saved one first."""
+    """Your saved views, the first saved one first; at most 20, so the list is whole."""
 
     views: list[ViewSchema]
+    next: None = None
 
 
 ViewName = Annotated[str, Path(min_length=1, max_length=60, examples=["本周要点"])]
@@ -243,7 +258,7 @@ class FeedbackRequest(BaseModel):
 
 
 @router.get("", summary="List or search items")
-async def items(app: AppDep, principal: Reader, asked: Annotated[ItemListParameters, Query()]) -> ItemListSchema:
+async def list_items(app: AppDep, principal: Reader, asked: Annotated[ItemListParameters, Query()]) -> ItemListSchema:
     """The items that are meant, newest first; with `q` those in which all its words stand."""
     after = asked.decode_cursor(asked.cursor)
     page = await app.items.list_page(asked.to_query(principal.owner), principal.owner, limit=asked.limit, after=after)
@@ -252,20 +267,24 @@ async def items(app: AppDep, principal: Reader, asked: Annotated[ItemListParamet
 
 
 @router.get("/export", summary="Export items", response_class=Response, responses=_EXPORT_RESPONSES)
-async def export(app: AppDep, principal: Reader, asked: Annotated[ItemExportParameters, Query()]) -> Response:
+async def export_items(app: AppDep, principal: Reader, asked: Annotated[ItemExportParameters, Query()]) -> Response:
     """The newest 10,000 of the items that are meant, as a file."""
     headers = {"Content-Disposition": f'attachment; filename="items.{asked.format}"'}
-    found = await app.archive.list_items(asked.to_query(principal.owner), asked.limit)
-    now = app.clock.now().astimezone(ZoneInfo(app.settings.timezone))
-    language = asked.lang or principal.language
-    body = await asyncio.to_thread(render_items, found, asked.format, language=language, now=now)
+    batches = await app.archive.stream_items(asked.to_query(principal.owner), asked.limit)
     filters = asked.model_dump(mode="json", exclude_defaults=True)
     await app.audit.record(principal, AuditAction.ITEM_EXPORT, "items", **filters)
-    return Response(body, media_type=get_format(asked.format).content_type, headers=headers)
+    media_type = get_format(asked.format).content_type
+    if asked.format in STREAMED_FORMATS:
+        return StreamingResponse(stream_items(batches, asked.format), media_type=media_type, headers=headers)
+    items = [item async for batch in batches for item in batch]
+    now = app.clock.now().astimezone(ZoneInfo(app.settings.timezone))
+    language = asked.lang or principal.language
+    body = await asyncio.to_thread(render_items, items, asked.format, language=language, now=now)
+    return Response(body, media_type=media_type, headers=headers)
 
 
 @router.post("/marks", summary="Mark many items at once")
-async def mark(app: AppDep, principal: Reader, given: MarkRequest) -> MarkResult:
+async def mark_items(app: AppDep, principal: Reader, given: MarkRequest) -> MarkResult:
     """Mark items as read, kept for later, starred or hidden, or take that back.
 
     `changed` names the items that were not so before: the opposite action on these undoes exactly this one. Items that
@@ -275,13 +294,13 @@ async def mark(app: AppDep, principal: Reader, given: MarkRequest) -> MarkResult
 
 
 @router.put("/read-until", status_code=204, summary="Mark all items as read")
-async def mark_all_read(app: AppDep, principal: Reader, given: ReadRequest) -> None:
+async def mark_items_read_until(app: AppDep, principal: Reader, given: ReadRequest) -> None:
     """All that were first seen up to that instant, which is cut to now."""
     await app.marks.mark_all_read(given.until, by=principal)
 
 
 @router.get("/views", summary="List your saved views")
-async def views(app: AppDep, principal: Reader) -> ViewListSchema:
+async def list_views(app: AppDep, principal: Reader) -> ViewListSchema:
     """Filters of the list that you keep under a name."""
     return ViewListSchema(views=await app.marks.list_views(by=principal))
 
@@ -294,19 +313,19 @@ async def save_view(app: AppDep, principal: Reader, name: ViewName, given: ViewR
 
 
 @router.delete("/views/{name}", status_code=204, summary="Remove a view")
-async def remove_view(app: AppDep, principal: Reader, name: ViewName) -> None:
+async def delete_view(app: AppDep, principal: Reader, name: ViewName) -> None:
     """It may not have been there."""
     await app.marks.remove_view(name, by=principal)
 
 
-@router.get("/{item_id}", summary="Read an item")
-async def item(app: AppDep, principal: Reader, item_id: ItemId) -> ItemDetail:
+@router.get("/{item_id:int}", summary="Read an item")
+async def get_item(app: AppDep, principal: Reader, item_id: ItemId) -> ItemDetail:
     """One item with its text, its changes, its kin, and what people say of it."""
     return await app.items.get_item(item_id, principal.owner)
 
 
 @router.get("/{item_id}/evidence", summary="Read what an item rests on")
-async def evidence(app: AppDep, principal: Reader, item_id: ItemId) -> ItemProof:
+async def get_item_evidence(app: AppDep, principal: Reader, item_id: ItemId) -> ItemProof:
     """Its claims, and the records that bear them, each read again; only administrators see where these lie."""
     proof = await app.proofs.get_proof(item_id)
     await record_token_read(app, principal, AuditAction.EVIDENCE_READ, str(item_id))
@@ -321,7 +340,7 @@ async def evidence(app: AppDep, principal: Reader, item_id: ItemId) -> ItemProof
     response_class=Response,
     responses=_WACZ_RESPONSES,
 )
-async def export_evidence(app: AppDep, principal: Reader, item_id: ItemId) -> Response:
+async def export_item_evidence(app: AppDep, principal: Reader, item_id: ItemId) -> Response:
     """The item's kept pages as a WACZ file, with the proof that they are what was signed and a script to check it."""
     content = await app.evidence_exporter.export_item(item_id, by=principal)
     headers = {"Content-Disposition": f'attachment; filename="item-{item_id}.wacz"'}
@@ -329,7 +348,9 @@ async def export_evidence(app: AppDep, principal: Reader, item_id: ItemId) -> Re
 
 
 @router.get("/{item_id}/saved", summary="Read the saved page behind a claim")
-async def saved(app: AppDep, principal: Reader, item_id: ItemId, claim: ClaimNumber = None) -> ItemSnapshotView:
+async def get_item_snapshot(
+    app: AppDep, principal: Reader, item_id: ItemId, claim: ClaimNumber = None
+) -> ItemSnapshotView:
     """The saved page as text, and where in it the passage stands; without a claim the item's own page."""
     page = await app.snapshots.get_item_snapshot(item_id, claim)
     await record_token_read(app, principal, AuditAction.EVIDENCE_READ, str(item_id))
@@ -337,34 +358,39 @@ async def saved(app: AppDep, principal: Reader, item_id: ItemId, claim: ClaimNum
 
 
 @router.put("/{item_id}/star", status_code=204, summary="Star an item")
-async def star(app: AppDep, principal: Reader, item_id: ItemId) -> None:
+async def star_item(app: AppDep, principal: Reader, item_id: ItemId) -> None:
+    """Your own star, which nobody else sees."""
     await app.marks.mark_one(MarkAction.STAR, item_id, by=principal)
 
 
 @router.delete("/{item_id}/star", status_code=204, summary="Take your star away")
-async def unstar(app: AppDep, principal: Reader, item_id: ItemId) -> None:
+async def unstar_item(app: AppDep, principal: Reader, item_id: ItemId) -> None:
+    """It may not have been there."""
     await app.marks.mark_one(MarkAction.UNSTAR, item_id, by=principal)
 
 
 @router.post("/{item_id}/notes", status_code=201, summary="Write a note")
-async def note(app: AppDep, principal: Reader, item_id: ItemId, given: NoteRequest) -> ItemNoteSchema:
-    """A note on the item, for everybody to read or for you alone."""
-    return await app.marks.add_note(item_id, given.text, visibility=given.visibility, by=principal)
+async def add_item_note(app: AppDep, principal: Reader, item_id: ItemId, given: NoteRequest) -> ItemNoteSchema:
+    """A note on the item, for everybody to read, for a team or for you alone."""
+    team_id = await app.teams.resolve(given.team, principal)
+    return await app.marks.add_note(item_id, given.text, visibility=given.visibility, team_id=team_id, by=principal)
 
 
 @router.delete("/{item_id}/notes/{note_id}", status_code=204, summary="Remove your note")
-async def remove_note(app: AppDep, principal: Reader, item_id: ItemId, note_id: NoteId) -> None:
+async def delete_item_note(app: AppDep, principal: Reader, item_id: ItemId, note_id: NoteId) -> None:
+    """Only your own notes can be removed."""
     await app.marks.remove_note(item_id, note_id, by=principal)
 
 
 @router.put("/{item_id}/feedback", status_code=204, summary="Say where an item should have stood")
-async def feedback(app: AppDep, principal: Reader, item_id: ItemId, given: FeedbackRequest) -> None:
+async def set_item_feedback(app: AppDep, principal: Reader, item_id: ItemId, given: FeedbackRequest) -> None:
     """The next ranking honours it, for this item and, more weakly, for those that are like it."""
     await app.marks.set_feedback(item_id, given.wish, by=principal)
 
 
 @router.delete("/{item_id}/feedback", status_code=204, summary="Take back your feedback")
-async def no_feedback(app: AppDep, principal: Reader, item_id: ItemId) -> None:
+async def delete_item_feedback(app: AppDep, principal: Reader, item_id: ItemId) -> None:
+    """The next ranking no longer honours it."""
     await app.marks.remove_feedback(item_id, by=principal)
 
 
@@ -375,6 +401,6 @@ async def hide_item(app: AppDep, principal: Editor, item_id: ItemId, given: Hide
 
 
 @router.delete("/{item_id}/hidden", status_code=204, summary="Hide an item no longer")
-async def show_item(app: AppDep, principal: Editor, item_id: ItemId) -> None:
+async def unhide_item(app: AppDep, principal: Editor, item_id: ItemId) -> None:
     """It may not have been hidden."""
     await app.marks.mark_one(MarkAction.UNHIDE, item_id, by=principal)

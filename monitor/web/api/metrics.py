@@ -30,7 +30,7 @@ router = APIRouter(tags=["service"])
         **build_problem_responses(401, 403, 503),
     },
 )
-async def metrics(app: AppDep, _: Reader) -> Response:
+async def get_metrics(app: AppDep, _: Reader) -> Response:
     """Figures in the form that Prometheus reads.
 
     Those of the database are the same whichever process answers, and a restart loses none. Those of the event loop, of

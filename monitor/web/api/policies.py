@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field
 
 from monitor.db.queries.policies import PolicyFilter, PolicyRow
 from monitor.db.sessions import sanitize_text
+from monitor.services.cursors import decode_cursor, encode_cursor
 from monitor.services.policies import (
     MAX_NAME_CHARS,
     MAX_POLICY_NOTE_CHARS,
@@ -16,7 +17,7 @@ from monitor.services.policies import (
     PolicyNoteSchema,
 )
 from monitor.vocabulary import PolicyStage
-from monitor.web.api.cursors import Cursor, Limit, decode_cursor, encode_cursor
+from monitor.web.api.cursors import Cursor, Limit
 from monitor.web.api.items import ItemId
 from monitor.web.auth import AppDep, Editor, Reader
 from monitor.web.problems import PROBLEM_RESPONSES
@@ -25,7 +26,7 @@ PolicyId = Annotated[int, Path(ge=1, le=2**31 - 1, description="The number of a 
 _ItemNumber = Annotated[int, Field(ge=1, le=2**31 - 1, examples=[7])]
 _ComparedItem = Annotated[int | None, Query(ge=1, le=2**31 - 1, description="The number of one of its documents")]
 
-router = APIRouter(prefix="/api/policies", tags=["policies"], responses=PROBLEM_RESPONSES)
+router = APIRouter(prefix="/api/v1/policies", tags=["policies"], responses=PROBLEM_RESPONSES)
 
 _EXAMPLE: dict[str, Any] = {
     "id": 3,
@@ -66,7 +67,7 @@ class PolicyNoteRequest(BaseModel, extra="forbid"):
 
 
 @router.get("", summary="List policies")
-async def policies(
+async def list_policies(
     app: AppDep,
     _: Reader,
     q: Annotated[str, Query(max_length=200, description="Stands in the name")] = "",
@@ -88,24 +89,25 @@ async def policies(
 
 
 @router.post("", status_code=201, summary="Begin a policy")
-async def start(app: AppDep, principal: Editor, given: PolicyStartRequest) -> PolicyFile:
+async def create_policy(app: AppDep, principal: Editor, given: PolicyStartRequest) -> PolicyFile:
     """A policy with this item as its first document; an item that is in one already is refused."""
     return await app.policies.start(given.item, sanitize_text(given.name), by=principal)
 
 
 @router.get("/{policy_id}", summary="Show a policy")
-async def policy(app: AppDep, _: Reader, policy_id: PolicyId) -> PolicyFile:
+async def get_policy(app: AppDep, _: Reader, policy_id: PolicyId) -> PolicyFile:
     """The policy with its documents and why each belongs to it, its deadlines, penalties and notes."""
     return await app.policies.get(policy_id)
 
 
 @router.patch("/{policy_id}", summary="Rename a policy")
-async def rename(app: AppDep, principal: Editor, policy_id: PolicyId, given: PolicyRenameRequest) -> PolicyFile:
+async def rename_policy(app: AppDep, principal: Editor, policy_id: PolicyId, given: PolicyRenameRequest) -> PolicyFile:
+    """The name stays when documents join it."""
     return await app.policies.rename(policy_id, sanitize_text(given.name), by=principal)
 
 
 @router.get("/{policy_id}/comparison", summary="Compare two documents of a policy")
-async def compare(
+async def compare_policy_documents(
     app: AppDep, _: Reader, policy_id: PolicyId, before: _ComparedItem = None, after: _ComparedItem = None
 ) -> PolicyComparison:
     """How one text became another, article by article; without numbers the last draft and the first final document."""
@@ -113,17 +115,22 @@ async def compare(
 
 
 @router.post("/{policy_id}/documents", summary="Put an item into a policy")
-async def join(app: AppDep, principal: Editor, policy_id: PolicyId, given: PolicyJoinRequest) -> PolicyFile:
+async def add_policy_document(
+    app: AppDep, principal: Editor, policy_id: PolicyId, given: PolicyJoinRequest
+) -> PolicyFile:
+    """No rule takes it out again. An item of another policy is in both."""
     return await app.policies.join(policy_id, given.item, by=principal)
 
 
 @router.delete("/{policy_id}/documents/{item_id}", status_code=204, summary="Take an item out of a policy")
-async def separate(app: AppDep, principal: Editor, policy_id: PolicyId, item_id: ItemId) -> None:
+async def remove_policy_document(app: AppDep, principal: Editor, policy_id: PolicyId, item_id: ItemId) -> None:
     """No rule puts it back. A policy that has no document any more is gone."""
     await app.policies.separate(policy_id, item_id, by=principal)
 
 
 @router.post("/{policy_id}/notes", status_code=201, summary="Write a note on a policy")
-async def note(app: AppDep, principal: Reader, policy_id: PolicyId, given: PolicyNoteRequest) -> PolicyNoteSchema:
+async def add_policy_note(
+    app: AppDep, principal: Reader, policy_id: PolicyId, given: PolicyNoteRequest
+) -> PolicyNoteSchema:
     """A note for everybody to read."""
     return await app.policies.add_note(policy_id, sanitize_text(given.text), by=principal)

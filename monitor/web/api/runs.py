@@ -8,11 +8,12 @@ from pydantic import BaseModel, Field
 from pydantic.config import JsonDict
 
 from monitor.db.queries.history import CandidateFilter
+from monitor.services.cursors import cut_page, decode_cursor, decode_id
 from monitor.services.runs import RunLedgerEntrySchema, RunQuery, RunReport, RunSummary
 from monitor.vocabulary import Disposition, Phase, RunStatus
-from monitor.web.api.cursors import Cursor, Limit, cut_page, decode_cursor, decode_id
+from monitor.web.api.cursors import Cursor, Limit
 from monitor.web.api.search import Day
-from monitor.web.auth import RUN_SCOPE, AppDep, Editor, Reader
+from monitor.web.auth import RUN_SCOPE, STOP_SCOPE, AppDep, Editor, Reader
 from monitor.web.problems import build_problem_responses
 
 RunId = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.:-]{1,64}$", examples=["s1-20260203T010000Z-5f3a"])]
@@ -20,7 +21,7 @@ SourceName = Annotated[str | None, Query(max_length=200, description="The name o
 PlannedDay = Annotated[Day | None, Query(description="The day for which they were planned.", examples=["2026-02-03"])]
 
 _PAGE_PROBLEMS = build_problem_responses(400, 404)
-router = APIRouter(prefix="/api/runs", tags=["runs"], responses=build_problem_responses(401, 403, 422, 503))
+router = APIRouter(prefix="/api/v1/runs", tags=["runs"], responses=build_problem_responses(401, 403, 422, 503))
 
 
 class RunListSchema(BaseModel):
@@ -136,13 +137,13 @@ async def list_runs(
 
 
 @router.get("/{run_id}", summary="Show a run", responses=build_problem_responses(404))
-async def show(app: AppDep, _: Reader, run_id: RunId) -> RunReport:
+async def get_run(app: AppDep, _: Reader, run_id: RunId) -> RunReport:
     """One run: sections, fallbacks, coverage, items in their order of rank, usage, alarms."""
     return await app.runs.get_report(run_id)
 
 
 @router.get("/{run_id}/candidates", summary="List the candidates of a run", responses=_PAGE_PROBLEMS)
-async def candidates(
+async def list_run_candidates(
     app: AppDep,
     _: Reader,
     run_id: RunId,
@@ -163,7 +164,9 @@ async def candidates(
 
 
 @router.get("/{run_id}/calls", summary="List the model calls of a run", responses=_PAGE_PROBLEMS)
-async def calls(app: AppDep, _: Reader, run_id: RunId, limit: Limit = 50, cursor: Cursor = None) -> ModelCallListSchema:
+async def list_run_model_calls(
+    app: AppDep, _: Reader, run_id: RunId, limit: Limit = 50, cursor: Cursor = None
+) -> ModelCallListSchema:
     """Each call of the model with its tokens, its time and what came of it."""
     found = await app.runs.list_calls(run_id, after=decode_id(cursor) or 0, limit=limit + 1)
     page, following = cut_page(found, limit, lambda call: call.id)
@@ -177,7 +180,7 @@ async def calls(app: AppDep, _: Reader, run_id: RunId, limit: Limit = 50, cursor
     dependencies=[RUN_SCOPE],
     responses=build_problem_responses(400, 404, 413),
 )
-async def start(app: AppDep, principal: Editor, asked: RunStartRequest) -> QueuedRunListSchema:
+async def start_runs(app: AppDep, principal: Editor, asked: RunStartRequest) -> QueuedRunListSchema:
     """Put a run of each source into the queue; a source that waits or is at work already keeps its run."""
     sources = [await app.sources.get(name) for name in dict.fromkeys(asked.sources)]
     return QueuedRunListSchema(
@@ -192,10 +195,10 @@ async def start(app: AppDep, principal: Editor, asked: RunStartRequest) -> Queue
     "/{run_id}/cancel",
     summary="Cancel a run",
     status_code=202,
-    dependencies=[RUN_SCOPE],
+    dependencies=[STOP_SCOPE],
     responses=build_problem_responses(404, 409),
 )
-async def cancel(app: AppDep, principal: Editor, run_id: RunId) -> RunState:
+async def cancel_run(app: AppDep, principal: Editor, run_id: RunId) -> RunState:
     """Ask a run to stop: a queued one is cancelled at once, a running one within five seconds."""
     return RunState(run_id=run_id, status=await app.sweeps.cancel(run_id, by=principal))
 
@@ -207,7 +210,7 @@ async def cancel(app: AppDep, principal: Editor, run_id: RunId) -> RunState:
     dependencies=[RUN_SCOPE],
     responses=build_problem_responses(400, 404, 409),
 )
-async def retry(app: AppDep, principal: Editor, run_id: RunId) -> RunState:
+async def retry_run(app: AppDep, principal: Editor, run_id: RunId) -> RunState:
     """Do an ended run again from the phase that went wrong; where nothing did, run its source anew."""
     again = await app.sweeps.enqueue_retry(run_id, by=principal)
     return RunState(run_id=again, status=(await app.runs.get(again)).status)

@@ -14,7 +14,7 @@ from monitor.i18n.model import reader_language
 from monitor.page import PageErrorCode
 from monitor.search.contract import ToolResult
 from monitor.search.tools import FetchToolResult
-from monitor.web.auth import AppDep, Reader
+from monitor.web.auth import SPENDING, AppDep, Reader
 from monitor.web.problems import build_problem_responses
 
 _REFUSED_ADDRESSES = (PageErrorCode.INVALID_URL, PageErrorCode.FORBIDDEN)
@@ -76,16 +76,17 @@ class FetchRequest(BaseModel):
     url: str = Field(min_length=1, max_length=8000, examples=["https://www.nea.gov.cn/"])
 
 
-router = APIRouter(prefix="/api", tags=["search"], responses=build_problem_responses(401, 403, 422, 503))
+router = APIRouter(prefix="/api/v1", tags=["search"], responses=build_problem_responses(401, 403, 422, 503))
 
 
 @router.get(
     "/search",
     summary="Search the web",
+    dependencies=[SPENDING],
     response_model=ToolResult,
     responses={code: {"model": ToolResult} for code in (400, 502)},
 )
-async def search(app: AppDep, asked: Annotated[SearchParameters, Depends()], _: Reader) -> JSONResponse:
+async def search_web(app: AppDep, asked: Annotated[SearchParameters, Depends()], _: Reader) -> JSONResponse:
     """web.search: 400 for a question that breaks its contract, 502 where no backend gave an answer."""
     found = await app.search.search(asked.to_arguments(), backend=asked.backend)
     status = 200 if found.items or not found.errors else 400 if found.is_refused else 502
@@ -95,10 +96,12 @@ async def search(app: AppDep, asked: Annotated[SearchParameters, Depends()], _: 
 @router.post(
     "/fetch",
     summary="Read a web page",
+    dependencies=[SPENDING],
     response_model=FetchToolResult,
-    responses={code: {"model": FetchToolResult} for code in (400, 502)},
+    # A body that is no JSON is refused before it is looked at.
+    responses={400: {**build_problem_responses(400)[400], "model": FetchToolResult}, 502: {"model": FetchToolResult}},
 )
-async def fetch(app: AppDep, asked: FetchRequest, _: Reader) -> JSONResponse:
+async def fetch_page(app: AppDep, asked: FetchRequest, _: Reader) -> JSONResponse:
     """web.fetch: 400 for an address that is none or not allowed, 502 for a page that could not be read."""
     page = await app.search.fetch(asked.url)
     is_refused = any(error.type in _REFUSED_ADDRESSES for error in page.errors)

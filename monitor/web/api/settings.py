@@ -30,7 +30,7 @@ _EXAMPLE_PROMPT: JsonDict = {"text": "概括下面的文章，两句话。{rules
 SettingPath = Annotated[str, Path(max_length=200, description="As `llm.model` or `secrets.OPENAI_API_KEY`.")]
 PromptName = Annotated[str, Path(max_length=60, description="As `summary.user.zh`.")]
 
-router = APIRouter(prefix="/api", tags=["settings"], responses=PROBLEM_RESPONSES)
+router = APIRouter(prefix="/api/v1", tags=["settings"], responses=PROBLEM_RESPONSES)
 
 
 class ModelTrials(BaseModel):
@@ -46,9 +46,9 @@ async def try_model(app: App) -> ModelTrials:
     return ModelTrials(is_on=client is not None, trials=await examine_models(client) if client is not None else [])
 
 
-async def try_search(app: App, backend: str, query: str) -> ToolResult:
-    """Ask one backend for a few results, as the settings are now."""
-    return await app.search.search({"query": query, "max_results": _MAX_TRIAL_RESULTS}, backend=backend)
+async def try_search(app: App, backend: str | None, query: str, **wishes: int | str) -> ToolResult:
+    """Search for a few results, as the settings are now; `backend` has commas between several names."""
+    return await app.search.search({"query": query, "max_results": _MAX_TRIAL_RESULTS, **wishes}, backend=backend)
 
 
 class SettingListSchema(BaseModel):
@@ -56,6 +56,7 @@ class SettingListSchema(BaseModel):
 
     settings: list[SettingSchema]
     secrets: list[SecretSettingSchema]
+    next: None = None
 
 
 class SettingChangeListSchema(BaseModel):
@@ -79,6 +80,7 @@ class PromptListSchema(BaseModel):
     """All wordings, in the order of the work."""
 
     prompts: list[PromptSchema]
+    next: None = None
 
 
 class PruneRequest(BaseModel):
@@ -88,7 +90,7 @@ class PruneRequest(BaseModel):
 
 
 @router.get("/settings", summary="All settings and who decides them")
-async def settings(app: AppDep, _: Admin) -> SettingListSchema:
+async def list_settings(app: AppDep, _: Admin) -> SettingListSchema:
     """Passwords within addresses are left out, and of secrets it is told whether they are set."""
     return SettingListSchema(
         settings=app.settings_service.list_settings(), secrets=await app.settings_service.list_secrets()
@@ -96,7 +98,7 @@ async def settings(app: AppDep, _: Admin) -> SettingListSchema:
 
 
 @router.patch("/settings", summary="Store settings")
-async def change(
+async def update_settings(
     app: AppDep,
     principal: Admin,
     values: Annotated[dict[str, Any], Body(openapi_examples=_EXAMPLE_CHANGES, max_length=200)],
@@ -110,7 +112,7 @@ async def change(
 
 
 @router.delete("/settings/{path}", summary="Let the file hold again")
-async def forget(app: AppDep, principal: Admin, path: SettingPath) -> SettingChangeListSchema:
+async def reset_setting(app: AppDep, principal: Admin, path: SettingPath) -> SettingChangeListSchema:
     """What was stored under the path is forgotten, be it a setting or a secret."""
     changes = await app.settings_service.reset([path], by=principal)
     if not changes:
@@ -119,47 +121,48 @@ async def forget(app: AppDep, principal: Admin, path: SettingPath) -> SettingCha
 
 
 @router.post("/settings/model/test", summary="Try the models")
-async def check_model(app: AppDep, _: Admin) -> ModelTrials:
+async def check_models(app: AppDep, _: Admin) -> ModelTrials:
     """Each one is asked for words, JSON and a tool call: what it will do, what goes by rule, or why no answer came."""
     return await try_model(app)
 
 
 @router.post("/settings/search/test", summary="Ask one search backend")
-async def check_search(app: AppDep, _: Admin, asked: SearchTestRequest) -> ToolResult:
+async def check_search_backend(app: AppDep, _: Admin, asked: SearchTestRequest) -> ToolResult:
     """A few results, or `errors` that say why there are none; an unknown backend is one of them."""
     return await try_search(app, asked.backend, asked.query)
 
 
 @router.get("/storage", summary="Where the data lies, and how much there is")
-async def storage(app: AppDep, _: Admin) -> StorageSchema:
+async def get_storage(app: AppDep, _: Admin) -> StorageSchema:
     """Database, data folder, evidence, free room."""
     return await app.storage.measure()
 
 
 @router.post("/storage/prune", summary="Forget what is old")
-async def prune(app: AppDep, principal: Admin, asked: PruneRequest) -> PruneResult:
+async def prune_storage(app: AppDep, principal: Admin, asked: PruneRequest) -> PruneResult:
     """Texts, records and bundles older than `work.retention_days`; known urls stay known."""
     return await app.retention.prune(asked.days, by=principal)
 
 
 @router.get("/prompts", summary="All prompts")
-async def prompts(app: AppDep, _: Admin) -> PromptListSchema:
+async def list_prompts(app: AppDep, _: Admin) -> PromptListSchema:
     """The wordings that hold, and ours."""
     return PromptListSchema(prompts=await app.prompts.list_prompts())
 
 
 @router.get("/prompts/{name}", summary="One prompt")
-async def prompt(app: AppDep, _: Admin, name: PromptName) -> PromptSchema:
+async def get_prompt(app: AppDep, _: Admin, name: PromptName) -> PromptSchema:
     """The wording that holds, ours, and the placeholders that it has to have."""
     return await app.prompts.get(name)
 
 
 @router.put("/prompts/{name}", summary="Adjust a prompt")
-async def put(app: AppDep, principal: Admin, name: PromptName, wording: PromptRequest) -> PromptSchema:
+async def update_prompt(app: AppDep, principal: Admin, name: PromptName, wording: PromptRequest) -> PromptSchema:
     """The wording holds for the next run and the next briefing; its placeholders are checked."""
     return await app.prompts.put(name, wording.text, by=principal)
 
 
 @router.delete("/prompts/{name}", summary="Back to our prompt")
-async def back(app: AppDep, principal: Admin, name: PromptName) -> PromptSchema:
+async def reset_prompt(app: AppDep, principal: Admin, name: PromptName) -> PromptSchema:
+    """The wording that comes with the program holds again."""
     return await app.prompts.reset(name, by=principal)

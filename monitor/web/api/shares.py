@@ -8,14 +8,16 @@ from pydantic import BaseModel, Field
 
 from monitor.bootstrap import App
 from monitor.db.tables.people import BriefingShare
+from monitor.services.cursors import cut_page, decode_id
 from monitor.services.shares import DEFAULT_SHARE_DAYS, MAX_SHARE_DAYS, MAX_SHARE_LABEL_CHARS
 from monitor.web.api.briefings import BriefingId
+from monitor.web.api.cursors import Cursor, Limit
 from monitor.web.auth import AppDep, Editor
 from monitor.web.problems import PROBLEM_RESPONSES
 
 ShareId = Annotated[int, Path(ge=1, le=2**31 - 1)]
 
-router = APIRouter(prefix="/api/briefings", tags=["briefings"], responses=PROBLEM_RESPONSES)
+router = APIRouter(prefix="/api/v1/briefings", tags=["briefings"], responses=PROBLEM_RESPONSES)
 
 
 class BriefingShareForm(BaseModel, extra="forbid", json_schema_extra={"examples": [{"days": 14, "label": "ACME"}]}):
@@ -44,7 +46,10 @@ class NewBriefingShareSchema(BriefingShareSchema):
 
 
 class BriefingShareListSchema(BaseModel):
+    """Links to a briefing, newest first, and the cursor with which the list goes on."""
+
     shares: list[BriefingShareSchema]
+    next: str | None
 
 
 def build_share_schema(share: BriefingShare, now: dt.datetime) -> BriefingShareSchema:
@@ -59,15 +64,18 @@ def build_share_url(app: App, request: Request, token: str) -> str:
 
 
 @router.get("/{briefing_id}/shares", summary="List the links to a briefing")
-async def shares(app: AppDep, principal: Editor, briefing_id: BriefingId) -> BriefingShareListSchema:
+async def list_briefing_shares(
+    app: AppDep, principal: Editor, briefing_id: BriefingId, limit: Limit = 50, cursor: Cursor = None
+) -> BriefingShareListSchema:
     """Newest first, with those that have ended; their addresses are not on record."""
     now = app.clock.now()
-    rows = await app.shares.list(briefing_id, by=principal)
-    return BriefingShareListSchema(shares=[build_share_schema(row, now) for row in rows])
+    rows = await app.shares.list(briefing_id, before_id=decode_id(cursor), limit=limit + 1, by=principal)
+    page, following = cut_page(rows, limit, lambda row: row.id)
+    return BriefingShareListSchema(shares=[build_share_schema(row, now) for row in page], next=following)
 
 
 @router.post("/{briefing_id}/shares", summary="Make a link to a briefing", status_code=201)
-async def create(
+async def create_briefing_share(
     app: AppDep, principal: Editor, request: Request, briefing_id: BriefingId, wanted: BriefingShareForm
 ) -> NewBriefingShareSchema:
     """Whoever has it reads the briefing as it stands, without an account, until it expires or is revoked."""
@@ -77,6 +85,6 @@ async def create(
 
 
 @router.delete("/{briefing_id}/shares/{share_id}", status_code=204, summary="Revoke a link to a briefing")
-async def revoke(app: AppDep, principal: Editor, briefing_id: BriefingId, share_id: ShareId) -> None:
+async def revoke_briefing_share(app: AppDep, principal: Editor, briefing_id: BriefingId, share_id: ShareId) -> None:
     """It shows nothing from then on."""
     await app.shares.revoke(briefing_id, share_id, by=principal)

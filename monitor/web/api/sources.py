@@ -11,15 +11,18 @@ from monitor.i18n.catalogue import render
 from monitor.i18n.model import reader_language
 from monitor.log_in import LogInStep
 from monitor.services.audit import AuditAction
+from monitor.services.cursors import decode_id, encode_cursor
 from monitor.services.sources.discovery import Discovery, is_discoverable
-from monitor.services.sources.exchange import MAX_IMPORT_BYTES, SourceListFormat
+from monitor.services.sources.exchange import read_list, to_text
 from monitor.services.sources.form import SourceFields, SourceForm
 from monitor.services.sources.importing import ImportEntry
 from monitor.services.sources.service import MAX_BULK_SOURCES, BulkAction, SourceFilter, SourceSchema, SourceStatus
+from monitor.services.sources.tables import MAX_IMPORT_BYTES, SourceListFormat
 from monitor.services.sources.trials import TrialReport
+from monitor.services.teams import MAX_TEAM_NAME_CHARS
 from monitor.urls import get_host
 from monitor.vocabulary import SourceKind
-from monitor.web.api.cursors import Limit, decode_id, encode_cursor
+from monitor.web.api.cursors import Cursor, Limit
 from monitor.web.auth import RUN_SCOPE, Admin, AppDep, Editor, Principal, Reader
 from monitor.web.middleware import Problem
 from monitor.web.problems import PROBLEM_RESPONSES, build_problem_responses
@@ -28,6 +31,7 @@ MEDIA_TYPES = {
     SourceListFormat.YAML: "application/yaml",
     SourceListFormat.OPML: "text/x-opml",
     SourceListFormat.CSV: "text/csv",
+    SourceListFormat.XLSX: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 }
 
 _FORMS_BY_MEDIA_TYPE = {
@@ -37,9 +41,13 @@ _FORMS_BY_MEDIA_TYPE = {
     "application/xml": SourceListFormat.OPML,
     "text/xml": SourceListFormat.OPML,
     "text/csv": SourceListFormat.CSV,
+    MEDIA_TYPES[SourceListFormat.XLSX]: SourceListFormat.XLSX,
 }
 
-_IMPORT_CONTENT = {media: {"schema": {"type": "string"}} for media in _FORMS_BY_MEDIA_TYPE}
+# What the parts of a YAML document are is told entry by entry, in the answer.
+_IMPORT_CONTENT: dict[str, Any] = {
+    media: {"schema": {} if media.endswith("yaml") else {"type": "string"}} for media in _FORMS_BY_MEDIA_TYPE
+}
 _EXPORT_CONTENT: dict[str, Any] = {media: {"schema": {}} for media in MEDIA_TYPES.values()}
 
 _EXAMPLE_CHANGES: dict[str, Any] = {
@@ -52,7 +60,11 @@ TrialId = Annotated[str, Path(min_length=1, max_length=40, pattern="^[A-Za-z0-9_
 _EXAMPLE_TRIAL: JsonDict = {"url": "https://www.nea.gov.cn/", "focus_areas": ["政策", "通知"]}
 _EXAMPLE_BULK: JsonDict = {"ids": [1, 2], "action": "tag", "tag": "能源"}
 
-router = APIRouter(prefix="/api/sources", tags=["sources"], responses=PROBLEM_RESPONSES)
+Team = Annotated[
+    str | None, Query(max_length=MAX_TEAM_NAME_CHARS, description="Of your teams the one that it is for; else all.")
+]
+
+router = APIRouter(prefix="/api/v1/sources", tags=["sources"], responses=PROBLEM_RESPONSES)
 
 
 class SourceListSchema(BaseModel):
@@ -113,7 +125,8 @@ class BulkChangeSchema(BaseModel):
 class SourceImportSchema(BaseModel):
     """What became of a list of sources: each entry, the names of those that were added, and the list of wrong ones.
 
-    `rejected` has the form of what was sent, with a field `reason`; it is empty where nothing was wrong.
+    `rejected` has the form of what was sent, with a field `reason`; it is empty where nothing was wrong, and a workbook
+    is in base64.
     """
 
     entries: list[ImportEntry]
@@ -122,7 +135,7 @@ class SourceImportSchema(BaseModel):
 
 
 @router.get("", summary="List the sources")
-async def sources(
+async def list_sources(
     app: AppDep,
     _: Reader,
     q: Annotated[str, Query(max_length=200, description="Stands in the name, the address or a tag.")] = "",
@@ -130,7 +143,7 @@ async def sources(
     kind: SourceKind | None = None,
     state: SourceStatus | None = None,
     limit: Limit = 50,
-    cursor: Annotated[str | None, Query(max_length=400)] = None,
+    cursor: Cursor = None,
 ) -> SourceListSchema:
     """Newest first, each with its health: state, next run, consecutive failures, open alarms."""
     wanted = SourceFilter(text=q, tag=tag, kind=kind, state=state)
@@ -139,23 +152,25 @@ async def sources(
 
 
 @router.post("", status_code=201, summary="Begin to watch a source")
-async def add(
+async def create_source(
     app: AppDep,
     principal: Editor,
     source: SourceForm,
     trial: Annotated[str, Query(max_length=40, description="The trial that becomes its first run.")] = "",
+    team: Team = None,
 ) -> SourceSchema:
     """It is checked as a whole; without a schedule it runs daily at 06:30, with `off` by hand only.
 
-    `POST /api/sources/trials` shows what it would bring. With that trial, what it read is not read again: `run_id` is
-    the first run.
+    `POST /api/v1/sources/trials` shows what it would bring. With that trial, what it read is not read again: `run_id`
+    is the first run.
     """
-    added, _ = await app.trials.keep(trial, source.model_dump(mode="json", exclude_unset=True), by=principal)
+    values, team_id = source.model_dump(mode="json", exclude_unset=True), await app.teams.resolve(team, principal)
+    added, _ = await app.trials.keep(trial, values, team_id=team_id, by=principal)
     return await app.sources.get_schema(added.id or 0)
 
 
 @router.post("/bulk", summary="Change several sources")
-async def bulk(app: AppDep, principal: Editor, asked: BulkRequest) -> BulkChangeSchema:
+async def bulk_update_sources(app: AppDep, principal: Editor, asked: BulkRequest) -> BulkChangeSchema:
     """Enable, disable or schedule them, give them a tag or take it from them; an administrator removes them too."""
     changed = await app.sources.change_many(
         asked.ids, asked.action, tag=asked.tag, schedule=asked.schedule, by=principal
@@ -164,7 +179,7 @@ async def bulk(app: AppDep, principal: Editor, asked: BulkRequest) -> BulkChange
 
 
 @router.post("/discover", summary="Find out how a site can be read", dependencies=[RUN_SCOPE])
-async def discover(app: AppDep, _: Editor, asked: DiscoveryRequest) -> Discovery:
+async def discover_source(app: AppDep, _: Editor, asked: DiscoveryRequest) -> Discovery:
     """The ways in which the site at an address can be read, the richest first, and why; nothing is stored.
 
     `url`, `kind`, `render`, `sections` and `recipes` are the fields of the source that reads it so.
@@ -173,7 +188,7 @@ async def discover(app: AppDep, _: Editor, asked: DiscoveryRequest) -> Discovery
 
 
 @router.post("/trials", status_code=202, summary="Try a source out", dependencies=[RUN_SCOPE])
-async def start(app: AppDep, principal: Editor, asked: TrialRequest) -> TrialReport:
+async def start_trial(app: AppDep, principal: Editor, asked: TrialRequest) -> TrialReport:
     """A dry run in the background of this process: ask for it again to see how far it is. Nothing is stored."""
     values = asked.model_dump(mode="json", exclude_unset=True, exclude={"source_id"})
     return await app.trials.start(
@@ -185,13 +200,13 @@ async def start(app: AppDep, principal: Editor, asked: TrialRequest) -> TrialRep
 
 
 @router.get("/trials/{trial_id}", summary="How a trial stands")
-async def trial(app: AppDep, _: Editor, trial_id: TrialId) -> TrialReport:
+async def get_trial(app: AppDep, _: Editor, trial_id: TrialId) -> TrialReport:
     """Its steps so far; when it is done, the sections, the candidates with their dates and what would be saved."""
     return app.trials.get(trial_id)
 
 
 @router.delete("/trials/{trial_id}", summary="Stop a trial")
-async def stop(app: AppDep, _: Editor, trial_id: TrialId) -> TrialReport:
+async def stop_trial(app: AppDep, _: Editor, trial_id: TrialId) -> TrialReport:
     """One that has ended stays as it is."""
     return await app.trials.cancel(trial_id)
 
@@ -202,8 +217,10 @@ async def stop(app: AppDep, _: Editor, trial_id: TrialId) -> TrialReport:
     responses=build_problem_responses(413, 415),
     openapi_extra={"requestBody": {"required": True, "content": _IMPORT_CONTENT}},
 )
-async def bring_in(app: AppDep, principal: Admin, request: Request, dry_run: bool = False) -> SourceImportSchema:
-    """YAML as in config.yaml, OPML or CSV, by its content type: new entries are added, known and wrong ones are not.
+async def import_sources(
+    app: AppDep, principal: Admin, request: Request, *, dry_run: bool = False, team: Team = None
+) -> SourceImportSchema:
+    """YAML as in config.yaml, OPML, CSV or XLSX, by its content type: new entries are added, no others.
 
     With `dry_run`, nothing is stored and the answer tells what is new, known or wrong.
     """
@@ -213,15 +230,16 @@ async def bring_in(app: AppDep, principal: Admin, request: Request, dry_run: boo
     body = await request.body()
     if len(body) > MAX_IMPORT_BYTES:
         raise Problem(413, "source_list.too_large", max_mb=MAX_IMPORT_BYTES // 1024**2)
-    form = _FORMS_BY_MEDIA_TYPE[media]
+    form, team_id = _FORMS_BY_MEDIA_TYPE[media], await app.teams.resolve(team, principal)
+    source_list = await read_list(body, form, label="the list", documents=app.documents)
     if dry_run:
-        plan = await app.sources.preview_import(body, form, label="the list")
+        plan = await app.sources.plan_import(source_list)
     else:
-        plan = await app.sources.import_list(body, form, label="the list", by=principal)
+        plan = await app.sources.import_list(source_list, by=principal, team_id=team_id)
     return SourceImportSchema(
         entries=plan.entries,
         added=[] if dry_run else [source.name for source in plan.sources],
-        rejected=plan.format_rejected(lambda message: render(message, reader_language.get())),
+        rejected=to_text(plan.format_rejected(lambda message: render(message, reader_language.get())), form),
     )
 
 
@@ -229,25 +247,25 @@ async def bring_in(app: AppDep, principal: Admin, request: Request, dry_run: boo
     "/export",
     summary="Write all sources",
     response_class=Response,
-    responses={200: {"content": _EXPORT_CONTENT, "description": "The sources as text"}},
+    responses={200: {"content": _EXPORT_CONTENT, "description": "The sources as a file"}},
 )
-async def export(
+async def export_sources(
     app: AppDep,
     principal: Reader,
     format: SourceListFormat = SourceListFormat.YAML,  # noqa: A002 -- the parameter's name
 ) -> Response:
-    """As YAML for config.yaml, OPML for feed readers, or CSV for spreadsheets; each can be brought in again."""
-    return await export_sources(app, format, by=principal)
+    """As YAML for config.yaml, OPML for feed readers, CSV or XLSX for spreadsheets; each can be brought in again."""
+    return await build_source_export(app, format, by=principal)
 
 
 @router.get("/{source_id:int}", summary="One source")
-async def source(app: AppDep, _: Reader, source_id: SourceId) -> SourceSchema:
+async def get_source(app: AppDep, _: Reader, source_id: SourceId) -> SourceSchema:
     """What a person set, and how it fares."""
     return await app.sources.get_schema(source_id)
 
 
 @router.patch("/{source_id:int}", summary="Change a source")
-async def change(
+async def update_source(
     app: AppDep,
     principal: Editor,
     source_id: SourceId,
@@ -259,35 +277,36 @@ async def change(
 
 
 @router.delete("/{source_id:int}", status_code=204, summary="Stop watching a source")
-async def remove(app: AppDep, principal: Admin, source_id: SourceId) -> None:
+async def delete_source(app: AppDep, principal: Admin, source_id: SourceId) -> None:
     """Its items and runs stay in the archive."""
     await app.sources.remove(source_id, by=principal)
 
 
 @router.post("/{source_id:int}/discover", summary="Look again how a source can be read", dependencies=[RUN_SCOPE])
-async def rediscover(app: AppDep, principal: Editor, source_id: SourceId, asked: RediscoveryRequest) -> Discovery:
-    """As `POST /api/sources/discover` at the address of a stored source, after its log-in; kept with `save`."""
+async def rediscover_source(
+    app: AppDep, principal: Editor, source_id: SourceId, asked: RediscoveryRequest
+) -> Discovery:
+    """As `POST /api/v1/sources/discover` at the address of a stored source, after its log-in; kept with `save`."""
     return (await app.discovery.rediscover(source_id, by=principal, save=asked.save)).discovery
 
 
 @router.post("/{source_id:int}/run", status_code=202, summary="Run a source now", dependencies=[RUN_SCOPE])
-async def run(app: AppDep, principal: Editor, source_id: SourceId) -> RunStarted:
+async def start_run(app: AppDep, principal: Editor, source_id: SourceId) -> RunStarted:
     """Into the queue with it; where a run of it waits or is under way, that one is named. Needs a worker."""
     source = await app.sources.get_by_id(source_id)
     return RunStarted(run_id=await app.sweeps.enqueue(source, by=principal))
 
 
-async def export_sources(app: App, form: SourceListFormat, *, by: Principal) -> Response:
-    text = await app.sources.export(form)
+async def build_source_export(app: App, form: SourceListFormat, *, by: Principal) -> Response:
+    content = await app.sources.export(form)
     await app.audit.record(by, AuditAction.SOURCE_EXPORT, "sources", format=form)
-    return build_list_response(text, form, name="sources")
+    return build_list_response(content, form, name="sources")
 
 
-def build_list_response(text: str, form: SourceListFormat, *, name: str) -> Response:
-    # A spreadsheet takes a CSV for the country's old encoding unless a mark at its head says otherwise.
-    body = text.encode("utf-8-sig" if form is SourceListFormat.CSV else "utf-8")
+def build_list_response(content: bytes, form: SourceListFormat, *, name: str) -> Response:
+    charset = "" if form is SourceListFormat.XLSX else "; charset=utf-8"
     headers = {"Content-Disposition": f'attachment; filename="{name}.{form}"'}
-    return Response(body, media_type=f"{MEDIA_TYPES[form]}; charset=utf-8", headers=headers)
+    return Response(content, media_type=f"{MEDIA_TYPES[form]}{charset}", headers=headers)
 
 
 def add_default_name(values: dict[str, Any]) -> dict[str, Any]:

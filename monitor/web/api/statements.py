@@ -7,7 +7,7 @@ from pydantic import Field
 from pydantic.config import JsonDict
 
 from monitor.services.statements import CheckedStatement, StatementInput
-from monitor.web.auth import AppDep, Reader
+from monitor.web.auth import SPENDING, AppDep, Reader
 from monitor.web.problems import PROBLEM_RESPONSES
 
 MAX_STATEMENTS = 200
@@ -19,7 +19,7 @@ _EXAMPLE: JsonDict = {
     "published": "2026-06-20",
 }
 
-router = APIRouter(prefix="/api", tags=["statements"], responses=PROBLEM_RESPONSES)
+router = APIRouter(prefix="/api/v1", tags=["statements"], responses=PROBLEM_RESPONSES)
 
 
 class StatementRequest(StatementInput, json_schema_extra={"examples": [_EXAMPLE]}):
@@ -28,8 +28,8 @@ class StatementRequest(StatementInput, json_schema_extra={"examples": [_EXAMPLE]
     model: bool = Field(False, description="Ask the model, where one is set, about what code leaves open; for editors")
 
 
-@router.post("/verify", summary="Judge statements")
-async def verify(
+@router.post("/verify", summary="Judge statements", dependencies=[SPENDING])
+async def verify_statements(
     app: AppDep,
     principal: Reader,
     asked: Annotated[

@@ -18,11 +18,14 @@ _EXAMPLE = {
     "dry_run": True,
 }
 
-router = APIRouter(prefix="/api/sources/{source_id:int}/recipes", tags=["sources"], responses=PROBLEM_RESPONSES)
+router = APIRouter(prefix="/api/v1/sources/{source_id:int}/recipes", tags=["sources"], responses=PROBLEM_RESPONSES)
 
 
 class RecipeListSchema(BaseModel):
+    """One of each section that was taught; the list is whole."""
+
     recipes: list[SectionRecipe]
+    next: None = None
 
 
 class TeachRequest(BaseModel, extra="forbid", json_schema_extra={"examples": [_EXAMPLE]}):
@@ -34,24 +37,24 @@ class TeachRequest(BaseModel, extra="forbid", json_schema_extra={"examples": [_E
 
 
 @router.get("", summary="How the sections of a source are read")
-async def recipes(app: AppDep, _: Reader, source_id: SourceId) -> RecipeListSchema:
+async def list_recipes(app: AppDep, _: Reader, source_id: SourceId) -> RecipeListSchema:
     """Only of sections that a person, the model or discovery showed; all others are read by the program's own rules."""
     return RecipeListSchema(recipes=(await app.sources.get_schema(source_id)).recipes)
 
 
 @router.get("/page", summary="What a section's page shows", dependencies=[RUN_SCOPE])
-async def look(app: AppDep, principal: Editor, source_id: SourceId, url: SectionUrl) -> SectionLook:
+async def get_section_page(app: AppDep, principal: Editor, source_id: SourceId, url: SectionUrl) -> SectionLook:
     """Load the page now: its three likeliest lists with two entries each to teach them by, and all its links."""
     return await app.teaching.look(source_id, url, by=principal)
 
 
 @router.post("", summary="Teach a section", dependencies=[RUN_SCOPE])
-async def teach(app: AppDep, principal: Editor, source_id: SourceId, asked: TeachRequest) -> TaughtList:
+async def teach_section(app: AppDep, principal: Editor, source_id: SourceId, asked: TeachRequest) -> TaughtList:
     """Load the page now, find the list with these entries, and keep it; the answer has what is read of it."""
     return await app.teaching.teach(source_id, asked.url, asked.examples, by=principal, save=not asked.dry_run)
 
 
 @router.delete("", status_code=204, summary="Forget how a section is read")
-async def forget(app: AppDep, principal: Editor, source_id: SourceId, url: SectionUrl) -> None:
+async def forget_section(app: AppDep, principal: Editor, source_id: SourceId, url: SectionUrl) -> None:
     """It is read by the program's own rules again."""
     await app.teaching.forget(source_id, url, by=principal)

@@ -4,11 +4,13 @@ import datetime as dt
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Response
-from pydantic import AwareDatetime, BaseModel, Field
+from pydantic import BaseModel, Field
 
 from monitor.db.tables.webhooks import WebhookDeliveryStatus
+from monitor.services.cursors import cut_page, decode_id
 from monitor.services.webhooks.endpoints import WebhookDeliveryDetail, WebhookDeliverySchema, WebhookForm, WebhookSchema
-from monitor.web.api.cursors import Cursor, Limit, cut_page, decode_id
+from monitor.web.api.cursors import Cursor, Limit
+from monitor.web.api.search import Instant
 from monitor.web.auth import Admin, AppDep
 from monitor.web.problems import PROBLEM_RESPONSES
 
@@ -16,13 +18,14 @@ MAX_ID = 2**31 - 1
 WebhookId = Annotated[int, Path(ge=1, le=MAX_ID)]
 DeliveryId = Annotated[int, Path(ge=1, le=MAX_ID)]
 
-router = APIRouter(prefix="/api/webhooks", tags=["webhooks"], responses=PROBLEM_RESPONSES)
+router = APIRouter(prefix="/api/v1/webhooks", tags=["webhooks"], responses=PROBLEM_RESPONSES)
 
 
 class WebhookListSchema(BaseModel):
-    """All endpoints, enabled or not, newest first."""
+    """All endpoints, enabled or not, newest first; at most 50, so the list is whole."""
 
     webhooks: list[WebhookSchema]
+    next: None = None
 
 
 class NewWebhookSchema(BaseModel):
@@ -54,7 +57,7 @@ class WebhookTestSchema(BaseModel):
 class WebhookReplaySchema(BaseModel, extra="forbid"):
     """From when on what happened is to be sent again."""
 
-    since: AwareDatetime = Field(examples=["2026-03-02T00:00:00Z"])
+    since: Instant = Field(examples=["2026-03-02T00:00:00Z"])
 
 
 class WebhookReplayedSchema(BaseModel):
@@ -64,63 +67,63 @@ class WebhookReplayedSchema(BaseModel):
 
 
 @router.get("", summary="List the webhooks")
-async def webhooks(app: AppDep, principal: Admin) -> WebhookListSchema:
+async def list_webhooks(app: AppDep, principal: Admin) -> WebhookListSchema:
     """Who is told of events, and how that goes; no secret."""
     return WebhookListSchema(webhooks=list(await app.webhooks.list(by=principal)))
 
 
 @router.post("", summary="Add a webhook", status_code=201)
-async def add(app: AppDep, principal: Admin, wanted: WebhookForm, response: Response) -> NewWebhookSchema:
+async def create_webhook(app: AppDep, principal: Admin, wanted: WebhookForm, response: Response) -> NewWebhookSchema:
     """The answer has the secret with which the receiver verifies the signatures; it is shown this once."""
     webhook, secret = await app.webhooks.add(wanted, by=principal)
-    response.headers["Location"] = f"/api/webhooks/{webhook.id}"
+    response.headers["Location"] = f"/api/v1/webhooks/{webhook.id}"
     return NewWebhookSchema(webhook=webhook, secret=secret)
 
 
 @router.get("/{webhook_id}", summary="Read a webhook")
-async def read(app: AppDep, principal: Admin, webhook_id: WebhookId) -> WebhookSchema:
+async def get_webhook(app: AppDep, principal: Admin, webhook_id: WebhookId) -> WebhookSchema:
     """Since when it fails, until when its receiver asked to be left alone, and why it was disabled."""
     return await app.webhooks.get(webhook_id, by=principal)
 
 
 @router.put("/{webhook_id}", summary="Change a webhook")
-async def edit(app: AppDep, principal: Admin, webhook_id: WebhookId, wanted: WebhookForm) -> WebhookSchema:
+async def update_webhook(app: AppDep, principal: Admin, webhook_id: WebhookId, wanted: WebhookForm) -> WebhookSchema:
     """As a whole, but for its secret. What waits for it is sent to the new address."""
     return await app.webhooks.edit(webhook_id, wanted, by=principal)
 
 
 @router.delete("/{webhook_id}", summary="Remove a webhook", status_code=204)
-async def remove(app: AppDep, principal: Admin, webhook_id: WebhookId) -> None:
+async def delete_webhook(app: AppDep, principal: Admin, webhook_id: WebhookId) -> None:
     """Its log goes with it, and so does what still waits to be sent."""
     await app.webhooks.remove(webhook_id, by=principal)
 
 
 @router.post("/{webhook_id}/secret", summary="Replace the secret of a webhook")
-async def replace_secret(app: AppDep, principal: Admin, webhook_id: WebhookId) -> WebhookSecretSchema:
+async def replace_webhook_secret(app: AppDep, principal: Admin, webhook_id: WebhookId) -> WebhookSecretSchema:
     """For a day, requests are signed with both."""
     return WebhookSecretSchema(secret=await app.webhooks.replace_secret(webhook_id, by=principal))
 
 
 @router.post("/{webhook_id}/enable", summary="Enable a webhook")
-async def enable(app: AppDep, principal: Admin, webhook_id: WebhookId) -> WebhookSchema:
+async def enable_webhook(app: AppDep, principal: Admin, webhook_id: WebhookId) -> WebhookSchema:
     """What waited for it is sent; what happened while it was disabled only by `POST …/replay`."""
     return await app.webhooks.set_enabled(webhook_id, is_enabled=True, by=principal)
 
 
 @router.post("/{webhook_id}/disable", summary="Disable a webhook")
-async def disable(app: AppDep, principal: Admin, webhook_id: WebhookId) -> WebhookSchema:
+async def disable_webhook(app: AppDep, principal: Admin, webhook_id: WebhookId) -> WebhookSchema:
     """Nothing is sent there any more; what waits for it is kept."""
     return await app.webhooks.set_enabled(webhook_id, is_enabled=False, by=principal)
 
 
 @router.post("/{webhook_id}/test", summary="Send a test to a webhook", status_code=202)
-async def test(app: AppDep, principal: Admin, webhook_id: WebhookId) -> WebhookTestSchema:
+async def send_test_to_webhook(app: AppDep, principal: Admin, webhook_id: WebhookId) -> WebhookTestSchema:
     """An event `webhook.test` to it alone; the log says what became of it. 409 for a disabled one."""
     return WebhookTestSchema(delivery=await app.webhooks.send_test(webhook_id, by=principal))
 
 
 @router.post("/{webhook_id}/replay", summary="Send what happened again", status_code=202)
-async def replay(
+async def replay_webhook(
     app: AppDep, principal: Admin, webhook_id: WebhookId, wanted: WebhookReplaySchema
 ) -> WebhookReplayedSchema:
     """All that it wants since an instant, under the ids that it had; events are kept for 30 days."""
@@ -129,7 +132,7 @@ async def replay(
 
 
 @router.get("/{webhook_id}/deliveries", summary="List what a webhook was sent")
-async def deliveries(
+async def list_webhook_deliveries(
     app: AppDep,
     principal: Admin,
     webhook_id: WebhookId,
@@ -147,7 +150,7 @@ async def deliveries(
 
 
 @router.get("/{webhook_id}/deliveries/{delivery_id}", summary="Read a delivery of a webhook")
-async def delivery(
+async def get_webhook_delivery(
     app: AppDep, principal: Admin, webhook_id: WebhookId, delivery_id: DeliveryId
 ) -> WebhookDeliveryDetail:
     """Every request with what was answered, and the body that is sent."""
@@ -155,7 +158,7 @@ async def delivery(
 
 
 @router.post("/{webhook_id}/deliveries/{delivery_id}/redeliver", summary="Send an event again", status_code=202)
-async def redeliver(
+async def redeliver_webhook(
     app: AppDep, principal: Admin, webhook_id: WebhookId, delivery_id: DeliveryId
 ) -> WebhookDeliveryDetail:
     """Whatever became of it before, under its id; later events of its subject wait for it."""

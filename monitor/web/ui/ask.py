@@ -66,7 +66,7 @@ async def _render_form(
         status=400 if trouble else 200,
         asked={"source": "", "topic": "", "since": "", "until": "", "tiers": [], **asked},
         trouble=trouble,
-        sources=sorted((await app.items.get_filter_options()).sources),
+        sources=await app.store.items.list_source_names(),
         topics=[topic.name for topic in await app.store.topics.list()],
         tiers=TIERS,
         most=MAX_ASKED_CHARS,

@@ -6,9 +6,10 @@ from fastapi import APIRouter, Path, Query, Request, Response
 
 from monitor.errors import UsageError
 from monitor.i18n.message import Message
+from monitor.services.cursors import decode_id, encode_cursor
 from monitor.services.schedules import DEFAULT_SCHEDULE
 from monitor.services.sources.catalogue import MAX_ADDED_BODIES
-from monitor.web.api.cursors import build_next_url, decode_id, encode_cursor
+from monitor.web.api.cursors import build_next_url
 from monitor.web.auth import RUN_SCOPE, AppDep, Editor, Reader
 from monitor.web.ui.rendering import FilterText, PageRenderer, Renderer
 from monitor.web.ui.schedules import parse_schedule_fields
@@ -36,11 +37,15 @@ async def search(
 async def add(app: AppDep, renderer: Renderer, request: Request, principal: Editor) -> Response:
     form = await request.form()
     ids, schedule = [str(value) for value in form.getlist("ids")], parse_schedule_fields(form)
+    team = str(form.get("team") or "")
     try:
-        addition = app.catalogue.start_adding(ids, schedule=schedule, by=principal)
+        team_id = await app.teams.resolve(team, principal)
+        addition = app.catalogue.start_adding(ids, schedule=schedule, team_id=team_id, by=principal)
     except UsageError as error:
         asked = {name: str(form.get(name) or "")[:200] for name in ("q", "country", "topic")}
-        return await _render_catalogue(app, renderer, asked, chosen=ids, schedule=schedule, error=error.message)
+        return await _render_catalogue(
+            app, renderer, asked, chosen=ids, schedule=schedule, team=team, error=error.message
+        )
     return renderer.redirect(f"/sources/catalogue/additions/{addition.id}")
 
 
@@ -72,6 +77,7 @@ async def _render_catalogue(
     cursor: str = "",
     chosen: list[str] | None = None,
     schedule: str | None = DEFAULT_SCHEDULE,
+    team: str = "",
     error: Message | None = None,
 ) -> Response:
     service, offset = app.catalogue, max(0, decode_id(cursor) or 0)
@@ -87,6 +93,7 @@ async def _render_catalogue(
         asked=asked,
         chosen=chosen or [],
         schedule=schedule,
+        team=team,
         error=error,
         max_bodies=MAX_ADDED_BODIES,
         countries=service.list_countries(renderer.language),

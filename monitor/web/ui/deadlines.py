@@ -3,7 +3,7 @@
 import calendar
 import datetime as dt
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -16,9 +16,8 @@ from monitor.bootstrap import App
 from monitor.errors import NotFound
 from monitor.policies.calendar import DeadlineEntry
 from monitor.services.deadlines import DeadlineDays, DeadlineQuery
-from monitor.services.topic_form import TopicSchema
 from monitor.vocabulary import DeadlineKind
-from monitor.web.auth import AppDep, Reader
+from monitor.web.auth import AppDep, Principal, Reader
 from monitor.web.ui.rendering import FilterText, PageRenderer, Renderer
 
 _MONTH = re.compile(r"(19[7-9]\d|20\d\d)-(0[1-9]|1[0-2])")
@@ -123,7 +122,6 @@ async def show_calendar(
     entries = found.entries
     listed = of_day if whole_day else [entry for entry in entries if first <= entry.day <= until]
     split_at = today if is_present and not whole_day else first
-    topics = await app.topics.list(by=principal)
     return renderer.render(
         "deadlines/calendar.html",
         wanted=wanted,
@@ -143,20 +141,23 @@ async def show_calendar(
         past=group_by_day(entry for entry in listed if entry.day < split_at),
         fits=await app.topics.list_fits([entry.item_id for entry in listed]),
         kinds=list(DeadlineKind),
-        topics=[topic.name for topic in topics],
+        topics=[topic.name for topic in await app.store.topics.list()],
         policies=await _list_policies(app, entries, wanted.policy),
-        sources=(await app.items.get_filter_options()).sources,
-        feeds=list(build_feeds(renderer, topics)),
+        sources=await app.store.items.list_source_names(),
+        feeds=await _list_calendars(app, renderer, principal),
         file=f"/feeds/deadlines.ics?{urlencode(wanted.parameters | {'lang': renderer.language})}",
     )
 
 
-def build_feeds(renderer: PageRenderer, topics: Iterable[TopicSchema]) -> Iterator[tuple[TopicSchema, str]]:
-    """Yield the topics that the reader follows, each with the whole address of its private calendar."""
-    for topic in topics:
-        if topic.calendar_key is not None:
-            path = f"/feeds/deadlines/{topic.calendar_key}.ics?lang={renderer.language}"
-            yield topic, renderer.build_url(path)
+async def _list_calendars(app: App, renderer: PageRenderer, principal: Principal) -> list[tuple[str, str]]:
+    """Return the topics that the reader follows, by name, each with the address of its private calendar."""
+    followed = await app.topics.list_followed(by=principal)
+    return [(topic.name, build_calendar_url(renderer, topic.calendar_key)) for topic in followed]
+
+
+def build_calendar_url(renderer: PageRenderer, key: str) -> str:
+    """Return the whole address of the private calendar of a topic that the reader follows."""
+    return renderer.build_url(f"/feeds/deadlines/{key}.ics?lang={renderer.language}")
 
 
 async def _list_policies(app: App, entries: Iterable[DeadlineEntry], chosen: int | None) -> list[tuple[int, str]]:

@@ -21,7 +21,7 @@ from monitor.i18n.catalogue import render
 from monitor.i18n.message import Message
 from monitor.services.evaluation import DEFAULT_ITEMS, EvaluationForm
 from monitor.web.api.evaluation import EvaluationId
-from monitor.web.auth import RUN_SCOPE, Admin, AppDep, Principal
+from monitor.web.auth import RUN_SCOPE, STOP_SCOPE, Admin, AppDep, Principal
 from monitor.web.problems import describe_invalid_fields
 from monitor.web.ui.rendering import FormText, PageRenderer, Renderer
 
@@ -129,7 +129,7 @@ async def download(
     return Response(page, media_type="text/html; charset=utf-8", headers=headers)
 
 
-@router.post("/{evaluation_id}/stop", dependencies=[RUN_SCOPE])
+@router.post("/{evaluation_id}/stop", dependencies=[STOP_SCOPE])
 async def stop(app: AppDep, renderer: Renderer, principal: Admin, evaluation_id: EvaluationId) -> Response:
     await app.evaluations.stop(evaluation_id, by=principal)
     return renderer.redirect(f"{_BASE}/{evaluation_id}")

@@ -17,13 +17,14 @@ from monitor.db.queries.sections import MAX_ARRIVAL_DAYS
 from monitor.db.queries.usage import RESEARCH_SOURCE, NamedSpending
 from monitor.i18n.catalogue import get_word
 from monitor.services.alarms import SectionHealth
+from monitor.services.cursors import cut_page, decode_id, encode_cursor
 from monitor.services.health import STATEMENT_DAYS, HostBlock
 from monitor.services.today import AHEAD_DAYS, MAX_SHOWN_ITEMS, TodaySummary
 from monitor.services.usage import CostChart
 from monitor.vocabulary import Phase
-from monitor.web.api.cursors import build_next_url, cut_page, decode_id, encode_cursor
+from monitor.web.api.cursors import build_next_url
 from monitor.web.api.sources import SourceId
-from monitor.web.auth import AppDep, Reader
+from monitor.web.auth import Admin, AppDep, Reader
 from monitor.web.ui.charts import (
     Chart,
     Series,
@@ -40,6 +41,7 @@ from monitor.web.ui.rendering import PageRenderer, Renderer
 DAY_SPANS = (7, 30, 90)
 _PAGE_SIZE = 50
 _MAX_ROWS = 20
+_MAX_HOST_ROWS = 500
 _MAX_PAST_ALARMS = 20
 _MAX_MATTERS = 12
 _BLOCK_DAYS = 30
@@ -223,7 +225,9 @@ def _render_trend(seen: TodaySummary, title: str, language: str) -> tuple[Markup
 
 
 @router.get("/health")
-async def overview(app: AppDep, renderer: Renderer, charts: Charts, _: Reader, cursor: Cursor = None) -> Response:
+async def overview(
+    app: AppDep, renderer: Renderer, charts: Charts, principal: Reader, cursor: Cursor = None
+) -> Response:
     """Show what the work stands on, the open alarms, and every source's cadence, those in trouble first."""
     skip = max(0, decode_id(cursor) or 0)
     ids, sources = await app.alarms.list_source_health(skip=skip, limit=_PAGE_SIZE)
@@ -245,6 +249,7 @@ async def overview(app: AppDep, renderer: Renderer, charts: Charts, _: Reader, c
         ],
         next_url=f"/health?cursor={encode_cursor(skip + _PAGE_SIZE)}#sources" if skip + _PAGE_SIZE < len(ids) else None,
         machine=machine,
+        exports=await app.archive_exports.list_failing() if principal.is_admin else [],
         statements=describe_statements(machine.statements) if machine.statements.shown else None,
         statement_days=STATEMENT_DAYS,
         kinds={"worker": kinds.count("worker"), "scheduler": kinds.count("scheduler")},
@@ -293,6 +298,17 @@ async def blocks(app: AppDep, renderer: Renderer, charts: Charts, _: Reader, day
         spans=DAY_SPANS,
         hosts=_group_by_host(rows),
         chart=charts.build_block_chart(rows, app.costs.list_dates(days)) if rows else None,
+    )
+
+
+@router.get("/health/hosts")
+async def hosts(app: AppDep, renderer: Renderer, _: Admin, days: Days = 7) -> Response:
+    return renderer.render(
+        "health/hosts.html",
+        days=days,
+        spans=DAY_SPANS,
+        rows=(await app.host_traffic.list_traffic(days))[:_MAX_HOST_ROWS],
+        limit=app.settings.pages.daily_requests,
     )
 
 

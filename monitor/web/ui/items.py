@@ -24,11 +24,12 @@ from monitor.errors import UsageError
 from monitor.exports.registry import ITEM_FORMATS
 from monitor.i18n.catalogue import get_word
 from monitor.services.audit import AuditAction
+from monitor.services.cursors import encode_cursor
 from monitor.services.evidence import ClaimSchema
 from monitor.services.items import MAX_COUNT, ItemPage, parse_text_query
 from monitor.services.marks import MAX_MARKED_ITEMS
 from monitor.vocabulary import ItemType, MarkAction, PolicyStage, RankDirection, Visibility
-from monitor.web.api.cursors import build_next_url, encode_cursor
+from monitor.web.api.cursors import build_next_url
 from monitor.web.api.items import ClaimNumber, ItemId, ItemParameters, NoteId, parse_item_parameters, parse_view
 from monitor.web.auth import AppDep, Editor, Principal, Reader, record_token_read
 from monitor.web.middleware import Problem, sanitize_redirect_path
@@ -111,7 +112,7 @@ async def items(
         page=page,
         topics=await app.topics.list_fits([item.id or 0 for item in page.items]),
         all_topics=await app.store.topics.list(),
-        views=await _count_views(app, principal, asked),
+        views=await _count_views(app, principal, asked, page.total),
         trouble=trouble,
         marked=partial(highlight_matches, query=query),
         choices=await app.items.get_filter_options(),
@@ -121,7 +122,6 @@ async def items(
         most=MAX_COUNT,
         is_first=cursor is None,
         drafts=await list_open_briefings(app, principal),
-        same=lambda names: [(name, name) for name in names],
         words=lambda kind, values: [(value, get_word(renderer.language, kind, value)) for value in values],
         filters=urlencode(narrowing, doseq=True),
         next_url=build_next_url("/items", narrowing, encode_cursor(*page.after) if page.after else None),
@@ -142,12 +142,17 @@ _OWN_VIEWS = {"all": ItemParameters(), "unread": ItemParameters(unread=True), "l
 _OWN_VIEWS["starred"] = ItemParameters(starred=True)
 
 
-async def _count_views(app: App, principal: Principal, asked: ItemParameters) -> list[ViewLink]:
+async def _count_views(
+    app: App, principal: Principal, asked: ItemParameters, asked_total: int | None
+) -> list[ViewLink]:
+    """Return the views with their totals; the one that is asked for is counted already where it is shown from top."""
     saved = [(view.name, view.filters) for view in await app.marks.list_views(by=principal)]
     known = [(name, parse_view(filters)) for name, filters in saved]
     links: list[ViewLink] = []
     for name, view in [*_OWN_VIEWS.items(), *((name, view) for name, view in known if view is not None)]:
-        total = await app.items.count(view.to_query(principal.owner), cap=MAX_COUNT)
+        total = asked_total if view == asked else None
+        if total is None:
+            total = await app.items.count(view.to_query(principal.owner), cap=MAX_COUNT)
         address = _build_address(view.list_active())
         links.append(ViewLink(name, address, total, view == asked, is_saved=len(links) >= len(_OWN_VIEWS)))
     return links
@@ -263,9 +268,11 @@ async def note(
     item_id: ItemId,
     text: FormText = "",
     is_private: FormFlag = False,
+    team: FormText = "",
 ) -> Response:
     visibility = Visibility.PRIVATE if is_private else Visibility.OPEN
-    await app.marks.add_note(item_id, text, visibility=visibility, by=principal)
+    team_id = await app.teams.resolve(team, principal)
+    await app.marks.add_note(item_id, text, visibility=visibility, team_id=team_id, by=principal)
     return renderer.redirect(f"/items/{item_id}#notes", notice="note_added")
 
 

@@ -1,115 +1,30 @@
-"""Signing in, one's own account, and for administrators all people, sessions and tokens, and the audit."""
+"""One's own account, and for administrators all people, sessions and tokens, and the audit."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
-from urllib.parse import quote
 
-from fastapi import APIRouter, Form, Query, Request, Response
+from fastapi import APIRouter, Form, Response
 from pydantic import BaseModel
 
 from monitor.bootstrap import App
 from monitor.db.tables.people import WebSession
 from monitor.errors import UsageError
-from monitor.i18n.catalogue import LANGUAGES
 from monitor.i18n.message import Message
-from monitor.services.audit import ROLE_ORDER, Actor
+from monitor.services.audit import ROLE_ORDER
+from monitor.services.cursors import cut_page, decode_id
 from monitor.services.passwords import MIN_PASSWORD_CHARS
-from monitor.services.people import FIRST_PASSWORD_FILE, MAX_DEVICE_AGE, MAX_SESSION_AGE, SignInError
-from monitor.web.api.cursors import build_next_url, cut_page, decode_id
+from monitor.services.tokens import MAX_DAILY_LIMIT, TokenLimits
+from monitor.web.api.cursors import build_next_url
 from monitor.web.api.people import require_session
-from monitor.web.auth import DEVICE_COOKIE, SESSION_COOKIE, Admin, AppDep, Principal, Reader, load_principal
-from monitor.web.middleware import LANGUAGE_COOKIE, Problem, get_client_address, sanitize_redirect_path
-from monitor.web.ui.rendering import FilterText, FormText, PageRenderer, Renderer
+from monitor.web.auth import Admin, AppDep, Principal, Reader
+from monitor.web.ui.rendering import FilterText, FormText, PageRenderer, Renderer, set_language
 
-_YEAR_S = 365 * 86_400
 _AUDIT_PAGE_SIZE = 50
-NextField = Annotated[str, Form(alias="next")]
-NextPath = Annotated[str, Query(alias="next", description="A path of ours to go on to.")]
 
 router = APIRouter()
-
-
-@router.get("/sign-in")
-async def show_sign_in(
-    app: AppDep, renderer: Renderer, request: Request, wanted: NextPath = "/", language: str | None = None
-) -> Response:
-    """Show the form, or send on who has signed in. A `language` is kept for the next time."""
-    address = sanitize_redirect_path(wanted)
-    if language in LANGUAGES:
-        answer = renderer.redirect(f"/sign-in?next={quote(address, safe='')}")
-        _set_language(answer, renderer, language)
-        return answer
-    if await load_principal(request) is not None:
-        return renderer.redirect(address)
-    return await _render_sign_in(app, renderer, address)
-
-
-@router.post("/sign-in")
-async def sign_in(
-    app: AppDep,
-    renderer: Renderer,
-    request: Request,
-    name: FormText = "",
-    password: FormText = "",
-    wanted: NextField = "/",
-) -> Response:
-    """Begin a session in place of the one that the browser had; a refusal shows the form again."""
-    if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-        raise Problem(403, "sign_in.foreign_page")
-    address = sanitize_redirect_path(wanted)
-    host, browser = get_client_address(request), request.headers.get("user-agent", "")
-    device = request.cookies.get(DEVICE_COOKIE)
-    try:
-        signed_in = await app.people.sign_in(name.strip(), password, address=host, browser=browser, device=device)
-    except SignInError as refused:
-        return await _render_sign_in(app, renderer, address, name=name, refused=refused)
-    before = await app.people.authenticate(request.cookies.get(SESSION_COOKIE, ""))
-    if before is not None:
-        await app.people.sign_out(before[1].id, by=Actor(before[0].name, before[0].role, address=host))
-    answer = renderer.redirect("/account" if signed_in.person.is_one_time else address)
-    renderer.set_cookie(answer, SESSION_COOKIE, signed_in.cookie, max_age_s=int(MAX_SESSION_AGE.total_seconds()))
-    renderer.set_cookie(answer, DEVICE_COOKIE, signed_in.device, max_age_s=int(MAX_DEVICE_AGE.total_seconds()))
-    return answer
-
-
-@router.post("/sign-out")
-async def sign_out(app: AppDep, renderer: Renderer, principal: Reader) -> Response:
-    if principal.session_id is not None:
-        await app.people.sign_out(principal.session_id, by=principal)
-    answer = renderer.redirect("/sign-in", notice="signed_out")
-    renderer.delete_cookie(answer, SESSION_COOKIE)
-    return answer
-
-
-async def _render_sign_in(
-    app: App, renderer: PageRenderer, wanted: str, *, name: str = "", refused: SignInError | None = None
-) -> Response:
-    status = 200
-    if refused is not None:
-        status = 429 if refused.wait_minutes else 403
-    is_new = not await app.people.has_secured_admin()
-    page = renderer.render(
-        "people/sign_in.html",
-        status=status,
-        wanted=wanted,
-        name=name,
-        refused=refused,
-        is_new=is_new,
-        first_password_file=FIRST_PASSWORD_FILE,
-    )
-    if refused is not None and refused.wait_minutes:
-        page.headers["Retry-After"] = str(refused.wait_minutes * 60)
-    return page
-
-
-def _set_language(response: Response, renderer: PageRenderer, language: str | None) -> None:
-    """Have the browser remember a language for the pages before sign-in, or forget it."""
-    if language is None:
-        renderer.delete_cookie(response, LANGUAGE_COOKIE)
-    else:
-        renderer.set_cookie(response, LANGUAGE_COOKIE, language, max_age_s=_YEAR_S)
 
 
 # One's own account. Who signed in with a one-time password has to choose one here before anything else.
@@ -120,6 +35,9 @@ class TokenForm(BaseModel):
     role: str = ""
     days: str = ""
     scope: list[str] = []
+    networks: str = ""
+    daily_limit: str = ""
+    team: list[str] = []
 
 
 TokenFields = Annotated[TokenForm, Form()]
@@ -153,7 +71,7 @@ async def change_language(app: AppDep, renderer: Renderer, principal: Reader, la
     require_session(principal)
     await app.people.set_language(language or None, by=principal)
     response = renderer.redirect("/account", notice="saved")
-    _set_language(response, renderer, language or None)
+    set_language(response, renderer, language or None)
     return response
 
 
@@ -203,7 +121,7 @@ async def _render_account(
         status=400 if error else 200,
         sessions=await _list_sessions(app, principal.name),
         tokens=await app.tokens.list_tokens(created_by=principal.name),
-        chosen=(await app.people.get(principal.name)).language,
+        person=await app.people.get(principal.name),
         roles=[role for role in ROLE_ORDER if principal.has_role(role)],
         min_chars=MIN_PASSWORD_CHARS,
         wrong=wrong,
@@ -217,8 +135,13 @@ async def _create_token(app: App, principal: Principal, form: TokenForm) -> tupl
         days = int(form.days) if form.days else None
     except ValueError:
         raise UsageError("token.wrong_days", days=form.days) from None
-    name = form.name.strip()
-    return name, await app.tokens.create(name, form.role, scopes=form.scope, days=days, by=principal)
+    try:
+        daily_limit = int(form.daily_limit) if form.daily_limit.strip() else None
+    except ValueError:
+        raise UsageError("token.bad_daily_limit", limit=MAX_DAILY_LIMIT) from None
+    networks = [text for text in re.split(r"[\s,;]+", form.networks) if text]
+    name, limits = form.name.strip(), TokenLimits(networks, form.team, daily_limit)
+    return name, await app.tokens.create(name, form.role, scopes=form.scope, days=days, limits=limits, by=principal)
 
 
 async def _list_sessions(app: App, person: str | None = None) -> list[tuple[WebSession, str]]:
@@ -260,8 +183,8 @@ def describe_browser(user_agent: str) -> str:
 
 
 @router.get("/settings/people")
-async def people(app: AppDep, renderer: Renderer, _: Admin) -> Response:
-    return await _render_people(app, renderer)
+async def people(app: AppDep, renderer: Renderer, principal: Admin) -> Response:
+    return await _render_people(app, renderer, principal)
 
 
 @router.post("/settings/people")
@@ -272,8 +195,8 @@ async def add_person(
     try:
         password = await app.people.add(name, role, by=principal)
     except UsageError as error:
-        return await _render_people(app, renderer, error=error, name=name)
-    return await _render_people(app, renderer, made=(name.strip(), password))
+        return await _render_people(app, renderer, principal, error=error, name=name)
+    return await _render_people(app, renderer, principal, made=(name.strip(), password))
 
 
 @router.post("/settings/people/sessions/{session_id}/end")
@@ -345,6 +268,7 @@ async def revoke_token(app: AppDep, renderer: Renderer, principal: Admin, name: 
 async def _render_people(
     app: App,
     renderer: PageRenderer,
+    principal: Principal,
     *,
     made: tuple[str, str] | None = None,
     error: UsageError | None = None,
@@ -356,6 +280,8 @@ async def _render_people(
         status=400 if error else 200,
         tab="people",
         people=await app.people.list_people(),
+        protected=await app.second_factor.list_people(),
+        teams=await app.teams.list_teams(by=principal),
         sessions=await _list_sessions(app),
         made=made,
         error=error,
@@ -378,6 +304,10 @@ async def _render_person(
         sessions=await _list_sessions(app, name),
         tokens=await app.tokens.list_tokens(created_by=name),
         password=password,
+        provider=app.oidc.provider_name,
+        accounts=await app.oidc.list_accounts(name),
+        passkeys=await app.passkeys.list(name),
+        second_factor=await app.second_factor.find(name),
     )
 
 

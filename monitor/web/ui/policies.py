@@ -14,11 +14,12 @@ from monitor.errors import UsageError
 from monitor.i18n.message import Message
 from monitor.isolation.pool import IsolatedWorkFailed
 from monitor.policies.calendar import DeadlineEntry
+from monitor.services.cursors import decode_cursor, encode_cursor
 from monitor.services.deadlines import DeadlineDetail, DeadlineQuery
 from monitor.services.items import ItemQuery, ListedItem
 from monitor.services.policies import MAX_NAME_CHARS, MAX_POLICY_NOTE_CHARS, PolicyComparison, PolicyFile, PolicyMember
 from monitor.vocabulary import PolicyStage
-from monitor.web.api.cursors import build_next_url, decode_cursor, encode_cursor
+from monitor.web.api.cursors import build_next_url
 from monitor.web.api.items import ItemId
 from monitor.web.api.policies import PolicyId
 from monitor.web.auth import AppDep, Editor, Principal, Reader
@@ -93,7 +94,7 @@ async def policies(
         asked=asked,
         is_narrow=any(asked.values()),
         stages=list(PolicyStage),
-        sources=(await app.items.get_filter_options()).sources,
+        sources=await app.store.items.list_source_names(),
         next_url=build_next_url("/policies", asked, following),
     )
 

@@ -4,7 +4,7 @@ import datetime as dt
 import difflib
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Sequence
 from functools import cache, cached_property
 from importlib.resources import files
 from types import CodeType
@@ -18,20 +18,22 @@ from babel.numbers import format_decimal
 from fastapi import Depends, Form, Query, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from jinja2.bccache import Bucket
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from monitor import __version__
 from monitor.clock import Clock
 from monitor.config.model import Settings
-from monitor.exports.document import ISO_DAY, is_short
+from monitor.exports.document import is_short
 from monitor.i18n.catalogue import LANGUAGES, get_word, get_words, has_message, render, translate, translate_plural
 from monitor.i18n.message import Message
 from monitor.services.schedules import SchedulePattern, describe_schedule
 from monitor.web.auth import Principal
-from monitor.web.middleware import get_app_path, get_url_prefix, negotiate_language
+from monitor.web.middleware import LANGUAGE_COOKIE, get_app_path, get_url_prefix, negotiate_language
+from monitor.web.ui.reading import keep_days_whole, render_row, render_table_rows
 
 _NOTICE_COOKIE = "monitor_notice"
 _MAX_WORD_CHARS = 20
+_YEAR_S = 365 * 86_400
 # Characters that change the direction of writing would affect our own words too; HTML forbids the others.
 _INVISIBLE_CHARS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
@@ -106,6 +108,10 @@ class Templates:
             language=language,
             monitor_version=__version__,
             now=self._clock.now,
+            options=_build_options,
+            linked_row=render_row,
+            table_rows=render_table_rows,
+            same=lambda names: [(name, name) for name in names],
             get_today=self.get_today,
             word=lambda kind, value: get_word(language, kind, value),
             vocabulary=lambda kind: dict(get_words(language, kind)),
@@ -119,7 +125,7 @@ class Templates:
             number=lambda value: format_decimal(value, locale=language),
             host=_parse_host,
             truncate=_truncate,
-            unbroken=_keep_days_whole,
+            unbroken=keep_days_whole,
             pattern=SchedulePattern.parse,
             schedule=lambda cron, zone=None: render(describe_schedule(cron, zone), language),
         )
@@ -172,6 +178,7 @@ class PageRenderer:
             path=get_app_path(self._request),
             query=str(self._request.url.query),
             attention=getattr(self._request.state, "attention", 0),
+            team_names=getattr(self._request.state, "team_names", {}),
             notice=Message(notice) if has_notice else None,
             **context,
         )
@@ -212,19 +219,27 @@ async def get_renderer(request: Request) -> PageRenderer:
     return PageRenderer(request)
 
 
+def set_language(response: Response, renderer: PageRenderer, language: str | None) -> None:
+    """Have the browser remember a language for the pages before sign-in, or forget it."""
+    if language is None:
+        renderer.delete_cookie(response, LANGUAGE_COOKIE)
+    else:
+        renderer.set_cookie(response, LANGUAGE_COOKIE, language, max_age_s=_YEAR_S)
+
+
 Renderer = Annotated[PageRenderer, Depends(get_renderer)]
 FormText = Annotated[str, Form()]
 FormFlag = Annotated[bool, Form()]
 FilterText = Annotated[str, Query(max_length=200)]
 
 
-def _keep_days_whole(text: str) -> Markup:
-    """Mark up the dates of a text, so that no line ends within one."""
-    shown, end = Markup(""), 0
-    for day in ISO_DAY.finditer(text):
-        shown += text[end : day.start()] + Markup('<span class="short">{}</span>').format(day[0])
-        end = day.end()
-    return shown + text[end:]
+def _build_options(values: Iterable[tuple[object, str]], chosen: Container[object]) -> Markup:
+    """Return the options of a field: of a thousand sources a macro would take ten times as long."""
+    options = []
+    for value, shown in values:
+        selected = " selected" if value in chosen else ""
+        options.append(f'<option value="{escape(value)}"{selected}>{escape(shown)}</option>')
+    return Markup("".join(options))  # noqa: S704  each value is escaped
 
 
 def _truncate(text: str, max_chars: int) -> str:

@@ -2,8 +2,7 @@
 
 import datetime as dt
 import re
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Self
 
@@ -13,27 +12,33 @@ from pydantic import ValidationError
 from starlette.datastructures import FormData
 
 from monitor.bootstrap import App
-from monitor.db.tables.research import Research, ResearchStatus
+from monitor.db.tables.research import ResearchStatus
 from monitor.errors import Conflict, UsageError
 from monitor.exports.registry import REPORT_FORMATS
 from monitor.i18n.catalogue import get_words
 from monitor.i18n.message import Message
 from monitor.research.appendix import draw_blueprint, translate_relationship_type
-from monitor.research.document import SECTION_BY_RULE, find_gaps
-from monitor.research.node import NO_MODEL_FAILURE
+from monitor.research.document import find_gaps
+from monitor.research.report_edit import list_source_headings
 from monitor.research.shapes import ModelBlueprint, PlanParagraph, ResearchNote, ResearchOptions, SearchConfig, StepType
-from monitor.research.state import ParagraphState, SearchRound, State
+from monitor.research.state import State
 from monitor.services.audit import AuditAction
-from monitor.services.research.views import ResearchView
-from monitor.services.runs import PhaseState
+from monitor.services.cursors import cut_page, decode_cursor
 from monitor.vocabulary import Visibility
-from monitor.web.api.cursors import build_next_url, cut_page, decode_cursor
+from monitor.web.api.cursors import build_next_url
 from monitor.web.api.events import TaskId
-from monitor.web.api.research import NoteIndex, ResearchOptionsSchema
-from monitor.web.auth import RUN_SCOPE, AppDep, Editor, Principal, Reader, record_token_read
+from monitor.web.api.research import (
+    NoteIndex,
+    ReportTextChoice,
+    ResearchOptionsSchema,
+    SearchConfigSchema,
+    read_uploads,
+)
+from monitor.web.auth import RUN_SCOPE, STOP_SCOPE, AppDep, Editor, Principal, Reader, record_token_read
 from monitor.web.problems import describe_invalid_fields
 from monitor.web.ui.rendering import FilterText, FormFlag, FormText, PageRenderer, Renderer
-from monitor.web.ui.research_report import build_exchange_view, build_report_view, list_source_headings
+from monitor.web.ui.research_progress import build_paragraph_views, build_step_views, list_reasons, list_warnings
+from monitor.web.ui.research_report import build_exchange_view, build_report_view
 from monitor.web.ui.schedules import parse_schedule_fields
 
 _PAGE_SIZE = 20
@@ -41,6 +46,9 @@ _VOCABULARIES = {"tools": "research_tool", "steps": "research_step", "states": "
 """The words that the script needs for the events of a research."""
 
 _ACTIVE_STATUSES = (ResearchStatus.QUEUED, ResearchStatus.RUNNING)
+_WISHES = ("engine", "max_results", "timeout_s")
+"""The fields of the form that are wishes for the search."""
+
 Cursor = Annotated[str, Query(max_length=400)]
 QuoteIndex = Annotated[int, Query(ge=0, le=2**31 - 1)]
 
@@ -62,26 +70,50 @@ async def ask(
     app: AppDep,
     renderer: Renderer,
     principal: Editor,
+    request: Request,
     query: FormText = "",
     review_plan: FormFlag = False,
     is_open: FormFlag = False,
     options: Annotated[str, Form(max_length=4000)] = "",
+    team: FormText = "",
 ) -> Response:
     """Begin a research, and show it; `options` is the object of the settings panel, empty without scripts."""
+    form = await request.form()
+    wishes = {name: [str(value) for value in form.getlist(name)] for name in _WISHES}
     try:
+        files = await read_uploads(form, app.settings.research)
         chosen = _parse_options(options).model_copy(update={"review_plan": review_plan})
         task_id = await app.research.enqueue(
             query,
-            config=SearchConfig(),
+            config=_parse_wishes(wishes),
             options=chosen,
             visibility=Visibility.OPEN if is_open else Visibility.PRIVATE,
+            team_id=await app.teams.resolve(team, principal),
             by=principal,
+            files=files,
         )
     except UsageError as error:
         return await _render_list(
-            app, renderer, principal, asked=query, review_plan=review_plan, is_open=is_open, trouble=error.message
+            app,
+            renderer,
+            principal,
+            asked=query,
+            review_plan=review_plan,
+            is_open=is_open,
+            wishes=wishes,
+            trouble=error.message,
         )
     return renderer.redirect(f"/research/{task_id}")
+
+
+def _parse_wishes(wishes: Mapping[str, Sequence[str]]) -> SearchConfig:
+    """Return what was wished for the search: what is left empty is as the service has it."""
+    max_results, timeout_s = ("".join(wishes[name][:1]).strip() for name in ("max_results", "timeout_s"))
+    given = {"engines": wishes["engine"], "maxResults": max_results or None}
+    try:
+        return SearchConfigSchema.model_validate(given | {"timeoutMs": f"{timeout_s}000" if timeout_s else None})
+    except ValidationError as error:
+        raise UsageError("research.wrong_options", reason=describe_invalid_fields(error)) from error
 
 
 def _parse_options(given: str) -> ResearchOptions:
@@ -101,6 +133,7 @@ async def _render_list(
     asked: str = "",
     review_plan: bool = True,
     is_open: bool = False,
+    wishes: Mapping[str, Sequence[str]] | None = None,
     trouble: Message | None = None,
 ) -> Response:
     after = decode_cursor(cursor, dt.datetime, str)
@@ -117,8 +150,11 @@ async def _render_list(
         trouble=trouble,
         review_plan=review_plan,
         is_open=is_open,
+        wishes=wishes or dict.fromkeys(_WISHES, ()),
+        engines=app.search.list_engines() if principal.is_editor else [],
         is_served=await app.research.has_worker(),
         panel=_build_settings_panel(app),
+        limits=app.settings.research,
         offered=app.models.list_offered_models() if principal.is_editor else [],
         is_moving=any(row.status in _ACTIVE_STATUSES for row in rows),
         is_by_rule=not app.settings.llm.is_on,
@@ -137,11 +173,14 @@ def _build_settings_panel(app: App) -> dict[str, Any]:
 
 
 @router.get("/{task_id}")
-async def show(app: AppDep, renderer: Renderer, principal: Reader, task_id: TaskId) -> Response:
+async def show(
+    app: AppDep, renderer: Renderer, principal: Reader, task_id: TaskId, text: ReportTextChoice = "edited"
+) -> Response:
+    """Show a research; `text` chooses the edited or the verified text of its report."""
     research = await app.research.load_readable(task_id, by=principal)
     if research.parent_id is not None:
         return renderer.redirect(f"/research/{research.parent_id}#question-{task_id}")
-    context = await _load_context(app, renderer, principal, task_id)
+    context = await _load_context(app, renderer, principal, task_id, is_verified=text == "verified")
     await record_token_read(app, principal, AuditAction.RESEARCH_READ, task_id)
     return renderer.render("research/show.html", **context)
 
@@ -168,16 +207,29 @@ async def note(
     await record_token_read(app, principal, AuditAction.EVIDENCE_READ, task_id)
     view = await app.research.get(task_id, by=principal)
     return renderer.render(
-        "research/note.html", page=page, view=view, note=view.notes[note_index], note_index=note_index, quote=quote
+        "research/note.html",
+        page=page,
+        view=view,
+        note=view.notes[note_index],
+        note_index=note_index,
+        quote=quote,
+        own_document=view.bases[note_index].document,
     )
 
 
-async def _load_context(app: App, renderer: PageRenderer, principal: Principal, task_id: str) -> dict[str, Any]:
+async def _load_context(
+    app: App, renderer: PageRenderer, principal: Principal, task_id: str, *, is_verified: bool = False
+) -> dict[str, Any]:
     """Load what the page of a research shows; raise `NotFound` where there is none of that id."""
     view = await app.research.get(task_id, by=principal)
     row = await app.research.load_readable(task_id, by=principal)
     state = await app.research.load_state(task_id, by=principal)
     asked = await app.research.list_follow_ups(task_id, by=principal)
+    edited = await app.research.find_edited(row)
+    shown = None if is_verified else edited
+    read = view
+    if shown is not None and view.report is not None:
+        read = view.model_copy(update={"report": shown.replace_in(view.report, view.language)})
     editions = await app.research.list_editions(task_id, by=principal)
     title = renderer.gettext("Model of the topic")
     words = {name: dict(get_words(renderer.language, kind)) for name, kind in _VOCABULARIES.items()}
@@ -188,7 +240,10 @@ async def _load_context(app: App, renderer: PageRenderer, principal: Principal, 
         "is_searching": not view.status.is_final and str(StepType.DEEP_SEARCH) not in row.outputs,
         "plan_form": build_plan_form(state),
         "topics": group_notes_by_topic(view.notes),
-        "report": build_report_view(view, renderer.href(f"/research/{task_id}/notes"), editions.news),
+        "documents": await app.research.list_documents(task_id, by=principal),
+        "report": build_report_view(read, renderer.href(f"/research/{task_id}/notes"), editions.news),
+        "is_edited": shown is not None,
+        "is_edited_hidden": edited is not None and shown is None,
         "series": editions,
         "has_plan": str(StepType.PLAN) in row.outputs,
         "conversation": [
@@ -241,7 +296,7 @@ async def remark(app: AppDep, renderer: Renderer, principal: Editor, task_id: Ta
     return renderer.redirect(f"/research/{task_id}", notice="remark_kept")
 
 
-@router.post("/{task_id}/cancel", dependencies=[RUN_SCOPE])
+@router.post("/{task_id}/cancel", dependencies=[STOP_SCOPE])
 async def cancel(app: AppDep, renderer: Renderer, principal: Editor, task_id: TaskId) -> Response:
     try:
         await app.research.cancel(task_id, by=principal)
@@ -275,22 +330,6 @@ async def share(
 async def delete(app: AppDep, renderer: Renderer, principal: Editor, task_id: TaskId) -> Response:
     await app.research.delete(task_id, by=principal)
     return renderer.redirect("/research", notice="research_deleted")
-
-
-def list_reasons(reasons: Iterable[Message]) -> list[Message]:
-    """Return each reason once, in order, without that there is no model: the page says so above."""
-    shown: list[Message] = []
-    for reason in map(_unwrap, reasons):
-        if reason != NO_MODEL_FAILURE and reason not in shown:
-            shown.append(reason)
-    return shown
-
-
-def _unwrap(reason: Message) -> Message:
-    """Return the reason itself, without the node that it is about."""
-    inner = reason.args.get("reason" if reason.code == "research.fallback" else "problem")
-    is_wrapper = reason.code in ("research.fallback", "research.correction")
-    return inner if is_wrapper and isinstance(inner, Message) else reason
 
 
 @dataclass(frozen=True)
@@ -328,116 +367,6 @@ def rearrange_plan(form: PlanForm, *, max_paragraphs: int) -> PlanForm:
     to = min(max(at + (1 if match[1] == "down" else -1), 0), len(paragraphs) - 1)
     paragraphs.insert(to, paragraphs.pop(at))
     return replace(form, paragraphs=paragraphs, focus=to)
-
-
-@dataclass(frozen=True)
-class StepView:
-    """A step; `done` of `total` counts paragraphs. `is_by_rule`: a rule did the model's work, for these `reasons`."""
-
-    step: StepType
-    state: PhaseState
-    done: int | None = None
-    total: int | None = None
-    seconds: float | None = None
-    is_by_rule: bool = False
-    reasons: tuple[Message, ...] = ()
-
-
-@dataclass(frozen=True)
-class SearchView:
-    """One search of a paragraph, and how many results of it were taken up; None while it is under way."""
-
-    round: SearchRound
-    results: int | None
-
-
-@dataclass(frozen=True)
-class ParagraphView:
-    """A paragraph with its searches; `node` is what is being done for it."""
-
-    paragraph: ParagraphState
-    node: str
-    searches: list[SearchView]
-
-
-def build_step_views(row: Research, state: State | None) -> list[StepView]:
-    order = list(StepType)
-    at = next((place for place, step in enumerate(order) if str(step) not in row.outputs), len(order))
-    views = []
-    for place, step in enumerate(order):
-        output = row.outputs.get(str(step), {}).get("told", {})
-        done, total = None, None
-        if step is StepType.DEEP_SEARCH and state is not None and place <= at:
-            done, total = sum(paragraph.is_complete for paragraph in state.paragraphs), len(state.paragraphs)
-        views.append(
-            StepView(
-                step,
-                _get_step_state(row.status, place, at),
-                done,
-                total,
-                seconds=output.get("durationMs", 0) / 1000 or None,
-                is_by_rule=bool(output.get("isFallback")),
-                reasons=_list_reasons(output),
-            )
-        )
-    return views
-
-
-def _list_reasons(metadata: Mapping[str, Any]) -> tuple[Message, ...]:
-    """Return the reasons of a step's fallback; those of an earlier version are one sentence."""
-    if stored := metadata.get("reasonMessage"):
-        reason = Message.from_json(stored)
-        return tuple(reason.args["reasons"]) if reason.code == "research.reasons" else (reason,)
-    return (Message.other(metadata["reason"]),) if metadata.get("reason") else ()
-
-
-def _get_step_state(status: ResearchStatus, place: int, at: int) -> PhaseState:
-    if place < at:
-        return PhaseState.DONE
-    if status.is_final:
-        return PhaseState.STOPPED if place == at else PhaseState.NOT_REACHED
-    return PhaseState.NOW if place == at and status is ResearchStatus.RUNNING else PhaseState.WAITING
-
-
-def build_paragraph_views(row: Research, state: State | None) -> list[ParagraphView]:
-    views = []
-    for paragraph in state.paragraphs if state else []:
-        taken = Counter(entry.query_id for entry in paragraph.research.search_history)
-        searches = [
-            SearchView(search, taken[search.query_id] if search.is_searched else None)
-            for search in paragraph.research.rounds
-        ]
-        views.append(ParagraphView(paragraph, _get_current_node(row.status, paragraph), searches))
-    return views
-
-
-def _get_current_node(status: ResearchStatus, paragraph: ParagraphState) -> str:
-    """Return what is done for a paragraph now, in the words of the event stream."""
-    if paragraph.research.is_completed:
-        return "done"
-    if status.is_final:
-        return "stopped"
-    if not paragraph.research.rounds:
-        return "waiting"
-    last = paragraph.research.rounds[-1]
-    if last.is_summarised:
-        return "reflection"
-    if last.is_searched:
-        return "reflection_summary" if last.number else "first_summary"
-    return "reading"
-
-
-def list_warnings(view: ResearchView) -> list[Message]:
-    """Return the warnings about the whole; those about a paragraph's searches stand beside these.
-
-    Of a report, the sections without an answer are named apart (`find_gaps`).
-    """
-    count = len(view.plan.metadata.paragraphs) if view.plan else 0
-    by_rule = [warning.args["title"] for warning in view.warnings if warning.code == SECTION_BY_RULE]
-    said = (SECTION_BY_RULE, _IN_PARAGRAPH, *([_NOTHING_FOUND] if view.report else []))
-    whole = [warning for warning in view.warnings if warning.code not in said]
-    # Where all sections were written by rule, the report says so itself.
-    return [*whole, Message(SECTION_BY_RULE, {"title": by_rule})] if 0 < len(by_rule) < count else whole
 
 
 def build_plan_form(state: State | None) -> PlanForm:

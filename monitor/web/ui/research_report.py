@@ -5,12 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from monitor.exports.document import Block, Listing, Paragraph, Span, Table
-from monitor.i18n.catalogue import LANGUAGES, get_word
-from monitor.research.appendix import APPENDIX_WORDS
 from monitor.research.document import build_news_blocks, parse_report_blocks
 from monitor.research.editions import EditionNews
 from monitor.research.findings import NoteBasis
-from monitor.research.shapes import JudgedStatement, ResearchNote, ResearchReport, list_quotes
+from monitor.research.report_edit import is_marked, split_report
+from monitor.research.shapes import DocumentSource, JudgedStatement, ResearchNote, ResearchReport, list_quotes
 from monitor.research.sheet import normalize_letters
 from monitor.services.research.views import FollowUpView, ResearchView
 
@@ -23,6 +22,7 @@ class SourceView:
     url: str
     published_on: dt.date | None
     cited: list[tuple[int, int]]
+    document: DocumentSource | None = None
 
 
 @dataclass(frozen=True)
@@ -63,22 +63,14 @@ class ExchangeView:
     answer: ReportView | None
 
 
-def list_source_headings() -> list[str]:
-    """Return the headings of a report's sources in every language: on the page the sources stand beside it."""
-    return [f"## {get_word(language, APPENDIX_WORDS, 'sources')}" for language in LANGUAGES]
-
-
 def build_report_view(view: ResearchView, notes_url: str, news: EditionNews | None = None) -> ReportView | None:
     """Return the report without the list of its sources; what is new against the edition before comes first."""
     if view.report is None:
         return None
-    lines = view.report.markdown.splitlines()
-    headings = list_source_headings()
-    end = next((place for place, line in enumerate(lines) if line in headings), len(lines))
-    title = lines[0].removeprefix("# ") if lines else ""
+    text = split_report(view.report.markdown)
     citations = _Citations("report", view.report, view.notes, view.bases, notes_url)
     first = build_news_blocks(news, view.report, citations.link, view.language) if news else []
-    return _build_view(title, "\n".join(lines[1:end]), citations, first)
+    return _build_view(text.title, text.body, citations, first)
 
 
 def build_exchange_view(asked: FollowUpView, notes_url: str) -> ExchangeView:
@@ -92,7 +84,8 @@ def build_source_views(report: ResearchReport, bases: Sequence[NoteBasis]) -> li
     """Return the pages that a report cites, each once, in the order of their first citation."""
     pages: dict[str, SourceView] = {}
     for number, source in enumerate(report.sources, start=1):
-        known = SourceView(source.title, source.url, bases[source.note_index].published_on, [])
+        basis = bases[source.note_index]
+        known = SourceView(source.title, source.url, basis.published_on, [], basis.document)
         pages.setdefault(source.url, known).cited.append((number, source.note_index))
     return list(pages.values())
 
@@ -149,7 +142,8 @@ class _Citations:
         return marked
 
     def _find_card(self, number: int, url: str, said: str) -> CitationCard:
-        place, statement = self._find_statement(number, normalize_letters(said))
+        # What an editor wrote may end with the words of a statement, and was judged by nobody.
+        place, statement = (-1, None) if is_marked(said) else self._find_statement(number, normalize_letters(said))
         card_id = f"card-{self.name}-{number}-{place}"
         if card_id not in self.cards:
             index = self.report.sources[number - 1].note_index

@@ -12,11 +12,12 @@ from monitor.db.queries.history import LedgerRow
 from monitor.db.tables.collection import RunSection
 from monitor.errors import Conflict
 from monitor.i18n.catalogue import get_word, get_words
+from monitor.services.cursors import cut_page, decode_cursor
 from monitor.services.runs import PhaseState, RunQuery, build_phase_views
 from monitor.vocabulary import SWEEP_PHASES, Disposition, RunStatus, SectionEnd
-from monitor.web.api.cursors import Cursor, build_next_url, cut_page, decode_cursor
+from monitor.web.api.cursors import Cursor, build_next_url
 from monitor.web.api.runs import RunId
-from monitor.web.auth import RUN_SCOPE, AppDep, Editor, Reader
+from monitor.web.auth import RUN_SCOPE, STOP_SCOPE, AppDep, Editor, Reader
 from monitor.web.ui.rendering import FilterText, Renderer
 
 ROWS_PER_PAGE = 25
@@ -182,7 +183,7 @@ async def show(
     )
 
 
-@router.post("/{run_id}/cancel", dependencies=[RUN_SCOPE])
+@router.post("/{run_id}/cancel", dependencies=[STOP_SCOPE])
 async def cancel(app: AppDep, renderer: Renderer, principal: Editor, run_id: RunId) -> Response:
     try:
         await app.sweeps.cancel(run_id, by=principal)

@@ -1,7 +1,7 @@
 """Settings: the overview, the pages on which model, search, limits and network are set, prompts, storage."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Literal, get_args
@@ -63,25 +63,37 @@ _PAGES = {
         "reading": "sweep.crawl sweep.window_days sweep.max_items sweep.max_pages_per_section sweep.revisit_days",
         "model_work": "sweep.max_turns sweep.general_max_turns sweep.summary_concurrency sweep.summary_max_chars "
         "sweep.context_max_chars sweep.page_max_chars",
-        "site_manners": "pages.render pages.delay_s pages.respect_robots pages.timeout_s pages.max_concurrency "
-        "pages.max_bytes pages.browser.recycle_after",
+        "site_manners": "pages.render pages.delay_s pages.daily_requests pages.respect_robots pages.timeout_s "
+        "pages.max_concurrency pages.max_bytes pages.browser.recycle_after",
         "service": "work.retention_days work.concurrency work.max_runs work.jitter_s work.blackout "
         "work.misfire_grace_s",
         "research": "research.max_paragraphs research.max_reflections research.max_results research.content_max_chars "
         "research.concurrency research.token_budget research.cost_budget",
     },
     "network": {
-        "network": "network.proxy network.user_agent network.timeout_s network.ca_bundle network.allow_legacy_tls "
-        "network.allowed_private_hosts network.proxy_suffixes pages.browser.endpoint",
+        "network": "network.proxy network.user_agent network.contact_url network.timeout_s network.ca_bundle "
+        "network.allow_legacy_tls network.allowed_private_hosts network.proxy_suffixes pages.browser.endpoint",
         "place": "web.public_url timezone briefing.template",
     },
 }
 """The settings of each page in groups; their names and hints are `setting.<path>` and `setting_hint.<path>`."""
 
+_SEARCH_WISHES = ("max_results", "budget_ms")
 _SERVICE_SETTINGS = ("base_url", "timeout_ms", "max_results", "daily_quota", "price")
+_NUMBER = re.compile(r"[0-9]{1,9}")
 _TOKEN_PATTERN = re.compile(r"\{[a-z_]+\}|[A-Za-z0-9_]+|\s+|.", re.DOTALL)
 
 router = APIRouter()
+
+
+@dataclass(frozen=True)
+class SearchTrial:
+    """A search from the page: which backends were asked, for what, with which wishes, and the answer."""
+
+    backends: Sequence[str]
+    query: str
+    wishes: Mapping[str, str]
+    found: ToolResult
 
 
 @dataclass(frozen=True)
@@ -292,12 +304,17 @@ async def check_model(app: AppDep, renderer: Renderer, _: Admin) -> Response:
 
 @router.post("/settings/search/test")
 async def check_search(app: AppDep, renderer: Renderer, request: Request, _: Admin) -> Response:
-    form = await _read_form(request)
-    backend, query = form.get("backend", ""), form.get("query", "").strip()[:200]
-    if backend not in BACKENDS or not query:
+    """Search the web once; without a backend those are asked that the settings name."""
+    form = await request.form()
+    backends = [str(name) for name in form.getlist("backend")]
+    wishes = {name: str(form.get(name) or "").strip() for name in _SEARCH_WISHES}
+    query = str(form.get("query") or "").strip()[:200]
+    if not query or not BACKENDS.keys() >= set(backends):
         raise Problem(400, "search.nothing_to_try")
-    found = await try_search(app, backend, query)
-    return await _render_page(app, renderer, "search", tried=(backend, query, found))
+    # What is no number is handed on as it was typed: web.search refuses it and says which values it takes.
+    wanted = {name: int(text) if _NUMBER.fullmatch(text) else text for name, text in wishes.items() if text}
+    found = await try_search(app, ",".join(backends) or None, query, **wanted)
+    return await _render_page(app, renderer, "search", tried=SearchTrial(backends, query, wishes, found))
 
 
 async def _read_form(request: Request) -> dict[str, str]:
@@ -313,7 +330,7 @@ async def _render_page(
     sent: Mapping[str, str] | None = None,
     errors: Mapping[str, Message] | None = None,
     trials: ModelTrials | None = None,
-    tried: tuple[str, str, ToolResult] | None = None,
+    tried: SearchTrial | None = None,
 ) -> Response:
     """Render a page of values; where `errors` refused what was `sent`, it shows what was typed."""
     settings = {setting.path: setting for setting in app.settings_service.list_settings()}
@@ -333,6 +350,7 @@ async def _render_page(
         trials=trials,
         offered=app.models.list_offered_models() if page == "model" else [],
         tried=tried,
+        backends=list(BACKENDS) if page == "search" else [],
         secrets={
             secret.used_by: secret
             for secret in await app.settings_service.list_secrets()

@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+import zlib
 from pathlib import PurePath
 from urllib.parse import parse_qsl, urlsplit
 
@@ -12,10 +13,11 @@ from monitor.bootstrap import App
 from monitor.errors import UsageError
 from monitor.i18n.catalogue import render
 from monitor.i18n.model import reader_language
-from monitor.services.sources.exchange import MAX_IMPORT_BYTES, SourceListFormat, detect_format
-from monitor.services.sources.importing import ImportStatus
+from monitor.services.sources.exchange import detect_format, read_list
+from monitor.services.sources.importing import ImportPlan, ImportStatus
 from monitor.services.sources.service import BulkAction
-from monitor.web.api.sources import build_list_response, export_sources
+from monitor.services.sources.tables import MAX_IMPORT_BYTES, SourceListFormat
+from monitor.web.api.sources import build_list_response, build_source_export
 from monitor.web.auth import RUN_SCOPE, Admin, AppDep, Editor, Reader
 from monitor.web.middleware import sanitize_redirect_path
 from monitor.web.ui.rendering import Renderer
@@ -23,6 +25,7 @@ from monitor.web.ui.schedules import parse_schedule_fields
 from monitor.web.ui.sources import build_filter
 
 _MAX_PREVIEW_ENTRIES = 300
+_MAX_REJECTED_BYTES = 8 * MAX_IMPORT_BYTES
 _FILTERS = ("q", "tag", "kind", "state")
 
 router = APIRouter(prefix="/sources")
@@ -84,7 +87,7 @@ async def _list_chosen_ids(app: App, form: FormData) -> set[int]:
 async def export(app: AppDep, principal: Reader, format: str = "yaml") -> Response:  # noqa: A002 -- as the API calls it
     if format not in set(SourceListFormat):
         raise UsageError("source_list.format", given=format, known=list(SourceListFormat))
-    return await export_sources(app, SourceListFormat(format), by=principal)
+    return await build_source_export(app, SourceListFormat(format), by=principal)
 
 
 @router.get("/import")
@@ -98,11 +101,13 @@ async def bring_in(app: AppDep, renderer: Renderer, request: Request, principal:
     try:
         async with request.form() as given:  # closes the uploaded file
             content, form = await _read_content(given)
-            is_stored = "store" in given
+            is_stored, team = "store" in given, str(given.get("team") or "")
+        source_list = await read_list(content, form, label="the list", documents=app.documents)
         if is_stored:
-            plan = await app.sources.import_list(content, form, label="the list", by=principal)
+            team_id = await app.teams.resolve(team, principal)
+            plan = await app.sources.import_list(source_list, by=principal, team_id=team_id)
         else:
-            plan = await app.sources.preview_import(content, form, label="the list")
+            plan = await app.sources.plan_import(source_list)
     except UsageError as error:
         return renderer.render("sources/import.html", forms=list(SourceListFormat), error=error.message, status=400)
     return renderer.render(
@@ -113,18 +118,36 @@ async def bring_in(app: AppDep, renderer: Renderer, request: Request, principal:
         counts={str(status): plan.count(status) for status in ImportStatus},
         is_stored=is_stored,
         packed=base64.b64encode(content).decode(),
+        rejected=_pack_rejected(plan),
         form=form,
     )
 
 
 @router.post("/import/rejected")
-async def download_rejected(app: AppDep, request: Request, _: Admin) -> Response:
-    """Send the wrong entries of a list as a file of the same form, each with its reason."""
+async def download_rejected(request: Request, _: Admin) -> Response:
+    """Send the wrong entries as a file; the page of the import has it, so that nothing is read a second time."""
     async with request.form() as given:
-        content, form = await _read_content(given)
-    plan = await app.sources.preview_import(content, form, label="the list")
-    text = plan.format_rejected(lambda message: render(message, reader_language.get()))
-    return build_list_response(text, form, name="sources-rejected")
+        named, packed = str(given.get("form") or ""), str(given.get("rejected") or "")
+    if named not in set(SourceListFormat) or not packed:
+        raise UsageError("source_list.damaged")
+    return build_list_response(_unpack_rejected(packed), SourceListFormat(named), name="sources-rejected")
+
+
+def _pack_rejected(plan: ImportPlan) -> str:
+    """Return the file of the wrong entries for a hidden field, compressed: requests have a limit."""
+    content = plan.format_rejected(lambda message: render(message, reader_language.get()))
+    return base64.b64encode(zlib.compress(content)).decode() if content else ""
+
+
+def _unpack_rejected(packed: str) -> bytes:
+    unpacking = zlib.decompressobj()
+    try:
+        content = unpacking.decompress(base64.b64decode(packed, validate=True), _MAX_REJECTED_BYTES)
+    except (binascii.Error, ValueError, zlib.error):
+        raise UsageError("source_list.damaged") from None
+    if not unpacking.eof:
+        raise UsageError("source_list.damaged")
+    return content
 
 
 async def _read_content(given: FormData) -> tuple[bytes, SourceListFormat]:

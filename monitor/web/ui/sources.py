@@ -4,7 +4,7 @@ import json
 from collections import defaultdict
 from collections.abc import Mapping
 from typing import Annotated, Any
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 
@@ -13,17 +13,18 @@ from monitor.config.stored import SECRET_PREFIX
 from monitor.errors import Conflict, UsageError
 from monitor.i18n.message import Message
 from monitor.services.alarms import SourceHealth
+from monitor.services.cursors import decode_id, encode_cursor
 from monitor.services.items import ItemQuery
 from monitor.services.runs import RunQuery
 from monitor.services.schedules import DEFAULT_SCHEDULE
 from monitor.services.settings import SecretSettingSchema
 from monitor.services.sources.discovery import is_discoverable
-from monitor.services.sources.exchange import format_section, format_steps, parse_json_cell, parse_section
 from monitor.services.sources.form import InvalidSource, SourceForm, dump_form_values
 from monitor.services.sources.service import PinnedSection, SectionChange, SourceFilter, SourceSchema, SourceStatus
+from monitor.services.sources.tables import format_section, format_steps, parse_json_cell, parse_section
 from monitor.urls import url_key
 from monitor.vocabulary import SourceKind
-from monitor.web.api.cursors import build_next_url, decode_id, encode_cursor
+from monitor.web.api.cursors import build_next_url
 from monitor.web.api.sources import SourceId, add_default_name
 from monitor.web.auth import RUN_SCOPE, Admin, AppDep, Editor, Reader
 from monitor.web.ui.rendering import FilterText, FormText, PageRenderer, Renderer
@@ -37,6 +38,7 @@ _NUMBER_FIELDS = ("window_days", "max_items")
 _SWITCH_FIELDS = ("allow_other_hosts", "enabled")
 _TEXT_FIELDS = ("name", "url", "timezone", "language", "summary_language")
 UrlText = Annotated[str, Query(max_length=2000)]
+SharedText = Annotated[str, Query(max_length=10_000)]
 TrialId = Annotated[str, Path(min_length=1, max_length=40)]
 
 router = APIRouter(prefix="/sources")
@@ -149,11 +151,28 @@ def _build_list_url(asked: dict[str, Any]) -> str:
 
 
 @router.get("/new")
-async def new(app: AppDep, renderer: Renderer, _: Editor, url: UrlText = "", by_hand: bool = False) -> Response:
-    """Show one field for an address or, `by_hand`, the whole form."""
+async def new(
+    app: AppDep,
+    renderer: Renderer,
+    _: Editor,
+    url: UrlText = "",
+    title: SharedText = "",
+    text: SharedText = "",
+    by_hand: bool = False,
+) -> Response:
+    """Show one field for an address or, `by_hand`, the whole form.
+
+    The bookmark and what other apps share fill it in with a page's address and title; Android puts the address into
+    `text`. Nothing is tried or kept before the form is sent.
+    """
+    values = {"url": url or _find_address(text), "name": " ".join(title.split())[:200]}
     if by_hand:
-        return _render_form(app, renderer, {"url": url, "schedule": DEFAULT_SCHEDULE})
-    return _render_new(renderer, {"url": url})
+        return _render_form(app, renderer, values | {"schedule": DEFAULT_SCHEDULE})
+    return _render_new(renderer, values)
+
+
+def _find_address(text: str) -> str:
+    return next((word for word in text.split() if word.startswith(("https://", "http://"))), "")
 
 
 @router.post("/trials", dependencies=[RUN_SCOPE])
@@ -185,16 +204,27 @@ def _render_new(
         values=_format_source_fields(values),
         kind=kind,
         errors=_list_source_errors(error) if error else {},
+        bookmarklet=_build_bookmarklet(renderer.build_url("/sources/new")),
     )
+
+
+def _build_bookmarklet(form_url: str) -> str:
+    """Return the address of a bookmark that opens the form for the page on which it is clicked."""
+    script = (
+        f"location.href={json.dumps(form_url)}+'?url='+encodeURIComponent(location.href)"
+        "+'&title='+encodeURIComponent(document.title.slice(0,200))"
+    )
+    return f"javascript:{quote(f'void({script})')}"
 
 
 @router.post("")
 async def save(
-    app: AppDep, renderer: Renderer, principal: Editor, values: SourceValues, trial: FormText = ""
+    app: AppDep, renderer: Renderer, principal: Editor, values: SourceValues, trial: FormText = "", team: FormText = ""
 ) -> Response:
     """Add a source; one that was tried shows its first run, which has read the site already."""
     try:
-        source, run_id = await app.trials.keep(trial, values, by=principal)
+        team_id = await app.teams.resolve(team, principal)
+        source, run_id = await app.trials.keep(trial, values, team_id=team_id, by=principal)
     except UsageError as error:
         return _render_form(app, renderer, values, error)
     return renderer.redirect(f"/runs/{run_id}" if run_id else f"/sources/{source.id}", notice="source_added")

@@ -27,7 +27,7 @@ _LIST_FIELDS = ("to", "bcc", "sources", "tags", "keywords")
 _CHECKBOX_FIELDS = ("types", "formats")
 _NUMBER_FIELDS = ("days", "top", "deadline_minutes")
 _SETUP_FIELDS = ("address", "secret", "server", "port", "user", "password", "sender")
-_TEXT_FIELDS = ("url", "secret", "sender", "timezone", "language", "topic", "quiet")
+_TEXT_FIELDS = ("url", "secret", "sender", "timezone", "language", "topic", "team", "quiet")
 
 router = APIRouter()
 
@@ -55,7 +55,7 @@ async def _parse_target_values(request: Request) -> dict[str, Any]:
         values[name] = [str(value) for value in form.getlist(name)]
     for name in _NUMBER_FIELDS:
         values[name] = int(typed[name]) if typed[name].isdecimal() else typed[name]
-    for name in ("alarms", "alerts", "include_gaps"):
+    for name in ("alarms", "alerts", "include_gaps", "subscriptions"):
         values[name] = form.get(name) == "true"
     values["schedule"] = parse_schedule_fields(form) or ""
     return values

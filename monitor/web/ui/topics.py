@@ -11,19 +11,23 @@ from monitor.db.sessions import sanitize_text
 from monitor.db.tables.policies import TopicAlerts
 from monitor.errors import UsageError
 from monitor.i18n.catalogue import get_word
+from monitor.services.cursors import decode_cursor, encode_cursor
 from monitor.services.deadlines import DeadlineQuery
 from monitor.services.topic_form import TopicForm, TopicPatch, TopicSchema, parse_topic_form
 from monitor.vocabulary import RankDirection
-from monitor.web.api.cursors import build_next_url, decode_cursor, encode_cursor
+from monitor.web.api.cursors import build_next_url
 from monitor.web.api.items import ItemId
 from monitor.web.api.topics import TopicId
 from monitor.web.auth import AppDep, Editor, Reader
 from monitor.web.middleware import sanitize_redirect_path
-from monitor.web.ui.deadlines import build_feeds
+from monitor.web.ui.deadlines import build_calendar_url
 from monitor.web.ui.rendering import FormText, PageRenderer, Renderer
 
 _PAGE_SIZE = 50
 _MAX_DEADLINES = 10
+_MAX_COUNTED = 100
+"""Of more deadlines, the page gives no number."""
+
 _LINE_FIELDS = ("words", "exclusions")
 _TICK_FIELDS = ("sources", "targets")
 
@@ -59,11 +63,14 @@ async def new(app: AppDep, renderer: Renderer, _: Editor) -> Response:
 
 
 @router.post("")
-async def create(app: AppDep, renderer: Renderer, principal: Editor, values: TopicValues) -> Response:
+async def create(
+    app: AppDep, renderer: Renderer, principal: Editor, values: TopicValues, team: FormText = ""
+) -> Response:
     try:
-        topic = await app.topics.create(parse_topic_form(values), by=principal)
+        team_id = await app.teams.resolve(team, principal)
+        topic = await app.topics.create(parse_topic_form(values), team_id=team_id, by=principal)
     except UsageError as error:
-        return await _render_form(app, renderer, values, error)
+        return await _render_form(app, renderer, values, error, team=team)
     return renderer.redirect(f"/topics/{topic.id}", notice="topic_added")
 
 
@@ -80,17 +87,17 @@ async def topic(
     page = await app.topics.list_items(
         topic_id, limit=_PAGE_SIZE, after=None if after is None else (after[0], after[1])
     )
-    deadlines = await app.deadlines.list(DeadlineQuery(topic=shown.name))
+    deadlines, is_more = await app.deadlines.list_nearest(DeadlineQuery(topic=shown.name), _MAX_COUNTED)
     following = encode_cursor(*page.after) if page.after else None
     return renderer.render(
         "topics/show.html",
         topic=shown,
-        feed=next((address for _, address in build_feeds(renderer, [shown])), None),
+        feed=build_calendar_url(renderer, shown.calendar_key) if shown.calendar_key else None,
         page=page,
         is_first=cursor is None,
         next_url=build_next_url(f"/topics/{topic_id}", {}, following),
         deadlines=deadlines[:_MAX_DEADLINES],
-        more_deadlines=max(0, len(deadlines) - _MAX_DEADLINES),
+        more_deadlines=0 if is_more else max(0, len(deadlines) - _MAX_DEADLINES),
     )
 
 
@@ -170,6 +177,7 @@ async def _render_form(
     error: UsageError | None = None,
     *,
     topic_id: int | None = None,
+    team: str = "",
 ) -> Response:
     """Show the form of a topic; what is wrong stands beside its field where it is of one."""
     field = str(error.message.args.get("field", "")) if error and error.message.code == "topic.bad_field" else ""
@@ -177,9 +185,10 @@ async def _render_form(
         "topics/edit.html",
         status=400 if error else 200,
         topic_id=topic_id,
+        team=team,
         values=values,
         errors={field: error.message} if error else {},
-        sources=(await app.items.get_filter_options()).sources,
-        targets=[target.name for target in app.settings.deliver.targets],
+        sources=await app.store.items.list_source_names(),
+        targets=await app.targets.list_names(),
         alert_options=[(alerts, get_word(renderer.language, "topic_alerts", alerts)) for alerts in TopicAlerts],
     )

@@ -13,8 +13,9 @@ from monitor.db.tables.webhooks import WebhookDeliveryStatus, WebhookFormat
 from monitor.errors import Conflict, UsageError
 from monitor.i18n.message import Message
 from monitor.i18n.model import describe_validation_error
+from monitor.services.cursors import cut_page, decode_id
 from monitor.services.webhooks.endpoints import EVENT_TYPES, WebhookForm, WebhookSchema
-from monitor.web.api.cursors import build_next_url, cut_page, decode_id
+from monitor.web.api.cursors import build_next_url
 from monitor.web.api.webhooks import DeliveryId, WebhookId
 from monitor.web.auth import Admin, AppDep, Principal
 from monitor.web.ui.rendering import PageRenderer, Renderer
@@ -62,7 +63,8 @@ async def show_webhook(
 @router.get("/settings/webhooks/{webhook_id}/edit")
 async def edit_webhook(app: AppDep, renderer: Renderer, principal: Admin, webhook_id: WebhookId) -> Response:
     webhook = await app.webhooks.get(webhook_id, by=principal)
-    return await _render_form(app, renderer, webhook, webhook.model_dump())
+    team = (await app.teams.list_choices(principal)).get(webhook.team_id or 0, "")
+    return await _render_form(app, renderer, webhook, webhook.model_dump() | {"team": team})
 
 
 @router.post("/settings/webhooks/{webhook_id}/edit")
@@ -145,7 +147,8 @@ async def redeliver(
 
 async def _parse_values(request: Request) -> dict[str, Any]:
     form = await request.form()
-    values: dict[str, Any] = {name: str(form.get(name, "")).strip() for name in ("url", "label", "format", "language")}
+    fields = ("url", "label", "format", "language", "team")
+    values: dict[str, Any] = {name: str(form.get(name, "")).strip() for name in fields}
     values["types"] = [str(value) for value in form.getlist("types")]
     values["topics"] = [str(value) for value in form.getlist("topics")]
     return values

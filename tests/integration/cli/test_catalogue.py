@@ -1,13 +1,11 @@
-"""`monitor sources catalogue` as typed, and the tools of assistants; sites are reached by a proxy of the test."""
+"""`monitor sources catalogue` as typed; sites are reached by a proxy of the test."""
 
 import json
-import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp import Client, StdioServerParameters
-from mcp.client.stdio import stdio_client
 
 ROWS = "".join(
     f'<li><a href="/ywgz/{n}.htm">关于第{n}批援助项目实施情况的通知公告</a><span>2026-11-{n:02}</span></li>'
@@ -60,23 +58,14 @@ async def test_bodies_are_added_with_what_works_and_the_reasons_for_the_rest(pro
     assert (again.code, again.document["bodies"][0]["state"]) == (0, "taken")
 
 
-async def test_an_assistant_finds_a_body_and_has_it_watched(program: Any) -> None:
-    server = StdioServerParameters(
-        command=sys.executable, args=["-m", "monitor", "mcp"], env=program.environment, cwd=program.folder
-    )
-    async with Client(stdio_client(server)) as client:
-        found = await client.call_tool("search_catalogue", {"query": "国际发展合作署"})
-        (body,) = found.structured_content["bodies"]
-        assert (body["id"], body["source_id"]) == ("cn-cidca", None)
-        begun = (await client.call_tool("add_from_catalogue", {"ids": [body["id"], "cn-nopss"]})).structured_content
-        ended = await client.call_tool("addition_status", {"addition_id": begun["addition_id"], "wait_s": 60})
-        whole, gone = ended.structured_content["bodies"]
-        assert (ended.structured_content["state"], whole["state"], gone["state"]) == ("done", "added", "failed")
-        assert whole["sections_read"][0].endswith(": 12 entries")
-        assert "404" in gone["sections_not_read"][0]
-        assert "not read" in ended.content[0].text
-        sources = (await client.call_tool("list_sources", {})).structured_content["sources"]
-        assert [source["name"] for source in sources] == ["国家国际发展合作署"]
-        unknown = await client.call_tool("add_from_catalogue", {"ids": ["nowhere"]})
-        assert unknown.is_error
-        assert "nowhere" in unknown.content[0].text
+def test_sources_are_added_for_a_team(typed: Callable[[list[str]], Any], tmp_path: Path) -> None:
+    typed(["users", "teams", "add", "Energy"])
+    file = tmp_path / "list.yaml"
+    file.write_text("- name: many\n  url: https://many.example.org/\n")
+    assert typed(["sources", "import", str(file), "--team", "Energy"]).code == 0
+    added = typed(["sources", "add", "储能", "--name", "query", "--kind", "query", "--team", "Energy"])
+    assert added.code == 0, added.err
+    wrong = typed(["sources", "add", "储能", "--name", "x", "--kind", "query", "--team", "Water"])
+    assert (wrong.code, "Water" in wrong.err) == (2, True)
+    (team,) = json.loads(typed(["users", "teams", "list", "--json"]).out)["teams"]
+    assert team["owned"]["source"] == 2

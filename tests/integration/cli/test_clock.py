@@ -111,7 +111,7 @@ async def serve_with_clock(monitor: Any) -> AsyncIterator[MovedClock]:
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("days", [1, 366])
+@pytest.mark.parametrize("days", [pytest.param(1, marks=pytest.mark.soak), 366])
 async def test_a_service_whose_clock_leaps_ahead_and_back_runs_its_schedule_in_the_next_hour(
     monitor: Any, site: Any, here: Any, today: Any, free_port: int, days: int
 ) -> None:
@@ -137,6 +137,6 @@ async def test_a_service_whose_clock_leaps_ahead_and_back_runs_its_schedule_in_t
         clock.move(next_hour - now)
         done = await clock.wait_for(runs, lambda rows: len(rows) == 2)
         assert done[0][0].startswith(f"{next_hour:%Y-%m-%d %H}")
-        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{free_port}") as client:
+        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{free_port}", timeout=60) as client:
             known = {"Authorization": f"Bearer {token}"}
             assert (await client.get("/readyz", headers=known)).json()["database"] == "ok"

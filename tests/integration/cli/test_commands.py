@@ -259,7 +259,7 @@ def test_the_demo_prints_a_ranked_briefing_and_writes_it_as_a_page(typed: Any, t
     assert said.code == 0
     assert said.out.count("（列表）") + said.out.count("（正文）") + said.out.count("（网址）") >= 20
     assert "monitor init" in said.out
-    heads = re.findall(r"^\d+\. (.+?)  http", said.out, re.MULTILINE)
+    heads = re.findall(r"^\d+\. (.+?)(?: \[\w+\])*\n +http", said.out, re.MULTILINE)
     assert heads.count("国家绿色能源总署关于加快构建新型绿色能源体系的指导意见") == 1
     assert "亦见 国家绿色能源总署关于加快构建新型绿色能源体系的指导意见（东川省能源局" in said.out
     assert "东川省关于加快构建新型绿色能源体系的实施方案" in heads

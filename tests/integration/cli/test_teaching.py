@@ -2,7 +2,21 @@
 
 from typing import Any
 
-from tests.integration.cli.test_mcp import publish
+
+async def publish(monitor: Any, site: Any, today: Any) -> list[str]:
+    """A bureau with six notices, and the source that watches it; answers their titles."""
+    page = "<html><head><title>通知</title></head><body>{}</body></html>"
+    body = "<p>请各有关单位认真组织实施，并按月报送进展情况。</p>" * 4
+    titles = [f"关于第{number}批绿色能源项目清单的通知" for number in range(1, 7)]
+    for number, title in enumerate(titles):
+        site.on(f"/n/{number}.html", page.format(f"<h1>{title}</h1>{body}"))
+    rows = [f'<li><a href="/n/{n}.html">{title}</a><span>{today()}</span></li>' for n, title in enumerate(titles)]
+    monitor.allow(site.on("/news/", page.format(f"<ul>{''.join(rows)}</ul>")))
+    added = await monitor(
+        "sources", "add", site.url("/"), "--name", "bureau", "--section", f"通知={site.url('/news/')}"
+    )
+    assert added.code == 0, added.err
+    return titles
 
 
 async def test_a_section_is_taught_seen_and_forgotten(monitor: Any, site: Any, today: Any) -> None:

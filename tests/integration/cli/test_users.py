@@ -25,11 +25,17 @@ def test_people_are_added_given_a_password_and_listed_with_the_tokens(
     monkeypatch.setattr(sys, "stdin", io.StringIO(f"{GOOD}\nand no more\n"))
     changed = typed(["users", "passwd", "李雷", "--password-stdin"])
     assert (changed.code, changed.err) == (0, "")
-    token = typed(["users", "token", "grafana", "--scope", "read", "--scope", "run", "--days", "30"]).out.strip()
+    limits = ["--network", "10.0.0.0/8", "--network", "192.0.2.7", "--daily-limit", "5"]
+    token = typed(
+        ["users", "token", "grafana", "--scope", "read", "--scope", "run", "--days", "30", *limits]
+    ).out.strip()
     assert len(token) == 43
     listed = {user["name"]: user for user in typed(["users", "list", "--json"]).document["users"]}
     assert [(entry["kind"], entry["role"]) for entry in listed.values()] == [("token", "reader"), ("person", "admin")]
     assert listed["grafana"]["scopes"] == ["read", "run"]
+    assert (listed["grafana"]["networks"], listed["grafana"]["daily_limit"]) == (["10.0.0.0/8", "192.0.2.7/32"], 5)
+    assert "has set up no authenticator app" in typed(["users", "resetcode", "李雷"]).err
+    assert "no team" in typed(["users", "token", "narrow", "--team", "nobody's"]).err
     assert listed["李雷"]["state"] == ""
     shown = typed(["users", "list"]).out
     assert "grafana" in shown

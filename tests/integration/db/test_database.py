@@ -1,10 +1,12 @@
 """Opening the store: what is made, what is refused, and what people are told."""
 
 import asyncio
+import gc
 import socket
 from pathlib import Path
 
 import pytest
+from sqlalchemy import delete, text
 
 from monitor.db import migrate
 from monitor.db.database import Store
@@ -115,3 +117,36 @@ async def test_two_stores_write_one_after_the_other_and_neither_fails(url: str, 
         saved = await asyncio.gather(*(store.items.save(item(n)) for n in range(20) for store in (one, other)))
     assert sum(is_new for _, is_new in saved) == 20
     assert len({stored.id for stored, _ in saved}) == 20
+
+
+async def test_whoever_goes_away_within_a_query_takes_no_lock_along_and_leaves_no_task(url: str) -> None:
+    """As when a reader closes a page: their request is cancelled again and again until it ends."""
+    tasks_before = asyncio.all_tasks()
+    late_rows = text(
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)"
+        " SELECT i FROM n WHERE i > 90000"
+    )
+
+    async def write(store: Store, is_asked: asyncio.Event) -> None:
+        async with store.sessions.begin_write() as session:
+            await session.execute(delete(Source))
+            is_asked.set()
+            await session.execute(late_rows)
+
+    gc.disable()
+    try:
+        async with Store.open(url) as store:
+            for _ in range(10):
+                is_asked = asyncio.Event()
+                request = asyncio.create_task(write(store, is_asked))
+                await is_asked.wait()
+                await asyncio.sleep(0.005)  # the rows are being looked for
+                while not request.done():
+                    request.cancel()
+                    await asyncio.sleep(0)
+                async with asyncio.timeout(10):
+                    await write(store, asyncio.Event())
+            async with asyncio.timeout(10):  # else the process would wait for them when it ends
+                await asyncio.gather(*asyncio.all_tasks() - tasks_before)
+    finally:
+        gc.enable()

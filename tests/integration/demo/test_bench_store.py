@@ -22,7 +22,7 @@ TODAY = dt.date(2026, 11, 22)
 ITEMS = 2500
 
 
-@pytest.fixture(params=["sqlite_url", "postgres_url"])
+@pytest.fixture(params=["sqlite_url", pytest.param("postgres_url", marks=pytest.mark.soak)])
 async def app(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[App]:
     url = request.getfixturevalue(request.param)
     fill_archive(url, ITEMS, today=TODAY, workers=1)

@@ -97,7 +97,7 @@ def test_a_command_costs_little_more_than_its_libraries() -> None:
 @pytest.mark.soak
 def test_the_files_of_our_own_that_run_are_counted() -> None:
     counts = json.loads(_run_bench("files"))["figures"]
-    assert [count["work"] for count in counts] == ["a rule sweep", "a fetch", "PATCH /api/sources/1"]
+    assert [count["work"] for count in counts] == ["a rule sweep", "a fetch", "PATCH /api/v1/sources/1"]
     sweep, fetch, patch = (set(count["files"]) for count in counts)
     assert {"sweep/pipeline.py", "fetch/transport.py"} <= sweep
     assert "fetch/transport.py" in fetch

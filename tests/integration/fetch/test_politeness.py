@@ -1,14 +1,20 @@
 import asyncio
+import datetime as dt
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
-from monitor.config.model import NetworkSettings, PagesSettings
+from monitor import __version__
+from monitor.config.model import NetworkSettings, PagesSettings, Settings
+from monitor.db.database import Store
 from monitor.fetch.client import HttpClient
 from monitor.fetch.guard import Guard
 from monitor.fetch.politeness import Politeness
 from monitor.fetch.result import FetchError
 from monitor.i18n.catalogue import render
+from monitor.services.host_traffic import HostTrafficService
 
 
 class Time:
@@ -140,3 +146,54 @@ async def test_a_turn_that_fails_frees_the_host(client, site, time) -> None:
         with pytest.raises(FetchError):
             await ask(politeness, client, site.url("/missing"))
     assert len(site.asked) == 2
+
+
+async def test_a_host_is_asked_no_more_on_a_day_whose_requests_are_used_up(
+    client, site, time, sqlite_url: str, tmp_path: Path
+) -> None:
+    settings = Settings(data_dir=tmp_path, database_url=sqlite_url, pages={"daily_requests": 2})
+    url = site.on("/a", "x")
+    async with Store.open(sqlite_url) as store:
+        clock = TurnedClock()
+        traffic = HostTrafficService(store=store, clock=clock, settings=settings)
+        politeness = Politeness(
+            client=client, pages=settings.pages, budget=traffic, monotonic=time.monotonic, sleep=time.sleep
+        )
+        for _ in range(2):
+            await ask(politeness, client, url)
+        with pytest.raises(FetchError) as caught:
+            await ask(politeness, client, url)
+        assert caught.value.error.code == "Forbidden"
+        assert "goes on tomorrow" in render(caught.value.error.message, "en")
+        assert site.paths() == ["/robots.txt", "/a", "/a"]
+        clock.days += 1
+        await ask(politeness, client, url)
+        today, yesterday = await traffic.list_traffic(2)
+        assert (today.requests, today.refused, yesterday.requests, yesterday.refused) == (1, 0, 2, 1)
+        assert (yesterday.host, yesterday.limit) == (site.host, 2)
+
+
+class TurnedClock:
+    def __init__(self) -> None:
+        self.days = 0
+
+    def now(self) -> dt.datetime:
+        return dt.datetime(2026, 2, 3, 8, tzinfo=dt.UTC) + dt.timedelta(days=self.days)
+
+
+async def test_the_user_agent_has_the_version_and_the_contact_that_is_set(site, time) -> None:
+    network = NetworkSettings(contact_url="https://example.org/about-monitor", allowed_private_hosts=[site.host])
+    site.on("/robots.txt", "User-agent: monitor\nDisallow: /secret/\n")
+    secret = site.on("/secret/a", "x")
+    async with HttpClient(network=network) as client:
+        await ask(polite(client, time, delay_s=0), client, site.on("/a", "x"))
+        with pytest.raises(FetchError):
+            await ask(polite(client, time, delay_s=0), client, secret)
+    said = site.asked[-1].headers["user-agent"]
+    assert said == f"Mozilla/5.0 (compatible; Monitor/{__version__}; +https://example.org/about-monitor)"
+
+
+@pytest.mark.parametrize("wrong", ["example.org", "javascript:alert(1)", "https://a b", "https://a.example/)(x"])
+def test_a_contact_that_nobody_could_write_to_is_refused(wrong: str) -> None:
+    with pytest.raises(ValidationError):
+        NetworkSettings(contact_url=wrong)

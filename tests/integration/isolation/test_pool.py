@@ -22,8 +22,6 @@ from monitor.isolation.pool import IsolatedWorkFailed, WorkerLimits, WorkerPool
 from monitor.pages.parsing import parse_body
 from monitor.vocabulary import FetchMode
 
-KILLS = 100
-
 
 @asynccontextmanager
 async def open_pool(
@@ -182,7 +180,8 @@ def numbered_page(number: int) -> FetchResult:
     )
 
 
-async def test_a_hundred_killed_workers_lose_no_page_and_give_none_twice() -> None:
+@pytest.mark.parametrize("most_kills", [15, pytest.param(100, marks=pytest.mark.soak)])
+async def test_killed_workers_lose_no_page_and_give_none_twice(most_kills: int) -> None:
     chance = random.Random(15)  # noqa: S311
     seen: Counter[int] = Counter()
     numbers = iter(range(1_000_000))
@@ -192,7 +191,7 @@ async def test_a_hundred_killed_workers_lose_no_page_and_give_none_twice() -> No
 
         async def read_pages() -> None:
             nonlocal until_next_kill, kills
-            while kills < KILLS:
+            while kills < most_kills:
                 number = next(numbers)
                 page = (await pool.run(parse_body, numbered_page(number))).page
                 assert page.title == f"page {number}"
@@ -207,5 +206,5 @@ async def test_a_hundred_killed_workers_lose_no_page_and_give_none_twice() -> No
                         kills += 1
 
         await asyncio.gather(*(read_pages() for _ in range(4)))
-        assert kills >= KILLS
+        assert kills >= most_kills
     assert seen == Counter(range(max(seen) + 1))

@@ -3,6 +3,7 @@
 import datetime as dt
 import json
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -108,6 +109,11 @@ async def test_a_leap_of_the_clock_neither_takes_nor_gives_a_duty(store: Store, 
     assert await first.acquire()
     steady["s"] += LEASE_TIMEOUT_S - 1
     assert not await second.acquire()
+
+
+async def test_a_duty_is_given_up_even_where_the_database_is_away(tmp_path: Path, clock: Any) -> None:
+    async with Store.open(f"postgresql://postgres@/nothing?host={tmp_path}") as away:
+        await LeaseHolder("scheduler", holder="first", store=away, clock=clock).release()
 
 
 async def test_a_holder_that_was_suspended_for_an_hour_finds_that_another_has_its_duty(

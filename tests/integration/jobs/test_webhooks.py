@@ -1,6 +1,7 @@
 """Events from what happens up to a receiver on loopback: each at least once, under one id, in order of its subject."""
 
 import asyncio
+import datetime as dt
 import json
 from collections.abc import AsyncIterator
 from contextlib import suppress
@@ -16,16 +17,17 @@ from monitor.config.model import Settings
 from monitor.db.queries.webhooks import WebhookLogEntry
 from monitor.db.tables.collection import Item, Run, Source
 from monitor.db.tables.evidence import ItemSnapshot, Revision
-from monitor.db.tables.policies import Topic, TopicFit
+from monitor.db.tables.policies import Deadline, Topic, TopicFit
 from monitor.db.tables.research import Research, ResearchStatus
 from monitor.db.tables.webhooks import WebhookDeliveryStatus, WebhookEventType, WebhookFormat
 from monitor.errors import Conflict, UsageError
 from monitor.i18n.message import Message
 from monitor.page import ChangeKind
+from monitor.services.alerts import AlertService
 from monitor.services.audit import COMMAND_LINE
 from monitor.services.webhooks.dispatch import WebhookDispatcher
 from monitor.services.webhooks.endpoints import WebhookForm
-from monitor.vocabulary import ItemType, RunStatus, Visibility
+from monitor.vocabulary import DeadlineKind, ItemType, RunStatus, Visibility
 
 DOWN = {"status": 503}
 one_database = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -360,3 +362,35 @@ async def test_a_cloud_event_has_the_attributes_of_the_specification(stage: Stag
         "time": "2026-03-02T00:00:00Z",
     }
     assert event["id"] == asked.headers["webhook-id"]
+
+
+@one_database
+async def test_a_near_deadline_is_told_once_for_each_lead_time_and_to_its_team_alone(stage: Stage) -> None:
+    team = await stage.store.teams.add("Energy", stage.clock.now())
+    assert team is not None
+    everybody, _ = await stage.open_endpoint(types=["deadline.near"])
+    members, _ = await stage.open_endpoint(types=["deadline.near"], team="Energy")
+    open_item, secret = [await stage.save_item() for _ in range(2)]
+    await stage.store.teams.assign(Item, secret.id or 0, team.id)
+    now = stage.clock.now()
+    day = now.date() + dt.timedelta(days=10)
+    rows = [
+        Deadline(item_id=item.id or 0, kind=kind, day=day, seen_at=now)
+        for item, kind in ((open_item, DeadlineKind.COMMENTS_UNTIL), (secret, DeadlineKind.APPLY_BY))
+    ]
+    ids = await stage.store.deadlines.save([(row, None) for row in rows])
+    alerts = AlertService(store=stage.store, settings=stage.app.settings, clock=stage.clock)
+    for _ in range(14):
+        await alerts.raise_due()
+        await alerts.raise_due()
+        await stage.send()
+        stage.clock.turn(days=1)
+    sent = {
+        endpoint_id: [(entry.subject, entry.type) for entry in reversed(await stage.list_log(endpoint_id))]
+        for endpoint_id in (everybody, members)
+    }
+    mine, theirs = [(f"deadline:{number}", WebhookEventType.DEADLINE_NEAR) for number in ids]
+    assert sent[everybody] == [mine, mine]
+    assert sorted(sent[members]) == sorted([mine, mine, theirs, theirs])
+    days = {event["data"]["deadline"]["day"] for event in stage.received()}
+    assert days == {day.isoformat()}

@@ -1,5 +1,6 @@
 """Lists that show more of themselves by a button or as they are scrolled: read on, within limits, and said so."""
 
+import asyncio
 import datetime as dt
 from collections.abc import AsyncIterator, Callable
 from typing import Any
@@ -107,9 +108,38 @@ async def test_all_batches_of_a_list_that_ends_are_seen(loader, site, make: Call
 @pytest.mark.parametrize("make", [with_button, with_scrolling])
 async def test_a_list_without_end_is_left_at_the_limit_and_says_so(loader, site, make: Callable[[int], str]) -> None:
     page = await loader.load(site.on("/list", make(10**9)))
-    assert len(page.candidates) == MAX_BATCHES * BATCH
-    assert page.is_cut_short
+    assert (len(page.candidates), page.is_cut_short) == (MAX_BATCHES * BATCH, True)
     assert len([path for path in site.paths() if path.startswith("/rows")]) == MAX_BATCHES - 1
+
+
+@pytest.mark.parametrize("make", [with_button, with_scrolling])
+async def test_a_list_whose_site_does_not_answer_for_more_is_cut_short(
+    loader, site, make: Callable[[int], str]
+) -> None:
+    is_over = asyncio.Event()
+
+    async def keep_silent(writer: asyncio.StreamWriter) -> None:
+        await is_over.wait()
+
+    site.on("/silent", lambda _asked: keep_silent)
+    page = await loader.load(site.on("/list", make(4).replace("/rows?", "/silent?")))
+    is_over.set()
+    assert (len(page.candidates), page.is_cut_short) == (BATCH, True)
+
+
+async def test_with_each_scroll_a_list_has_as_much_time_as_it_had_at_first(loader, site) -> None:
+    def answer_late(asked: Any) -> Any:
+        async def answer(writer: asyncio.StreamWriter) -> None:
+            body = rows(int(asked.path.partition("batch=")[2])).encode()
+            await asyncio.sleep(4.5)
+            writer.write(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+            await writer.drain()
+
+        return answer
+
+    site.on("/late", answer_late)  # nothing has been learned yet of how long this takes
+    page = await loader.load(site.on("/list", with_scrolling(3).replace("/rows?", "/late?")))
+    assert (len(page.candidates), page.is_cut_short) == (3 * BATCH, False)
 
 
 async def test_a_list_that_is_drawn_by_scripts_is_read_on_too(loader, site) -> None:

@@ -10,19 +10,13 @@ from monitor.research.dependencies import ignore_progress
 from monitor.research.search_agent import SearchAgent
 from monitor.research.searching import TOOLS
 
-PLAIN = {
-    "search_depth": "basic",
-    "include_answer": False,
-    "include_images": False,
-    "include_image_descriptions": False,
-    "include_raw_content": False,
-}
+PLAIN = {"search_depth": "basic", "include_answer": False, "include_images": False, "include_raw_content": False}
 PAYLOADS: dict[str, dict[str, Any]] = {
     "basic_search_news": {**PLAIN, "max_results": 7},
-    "deep_search_news": {**PLAIN, "max_results": 20, "search_depth": "advanced", "include_answer": True},
+    "deep_search_news": {**PLAIN, "max_results": 20, "search_depth": "advanced"},
     "search_news_last_24_hours": {**PLAIN, "max_results": 10, "time_range": "day"},
     "search_news_last_week": {**PLAIN, "max_results": 10, "time_range": "week"},
-    "search_images_for_news": {**PLAIN, "max_results": 5, "include_images": True, "include_image_descriptions": True},
+    "search_images_for_news": {**PLAIN, "max_results": 5},
     "search_news_by_date": {**PLAIN, "max_results": 15, "start_date": "2026-01-01", "end_date": "2026-12-31"},
 }
 

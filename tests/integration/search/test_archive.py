@@ -27,11 +27,9 @@ def score_item(relevance: float, day: dt.date, url: str) -> float:
     return round(0.6 * relevance + 0.2 * freshness + 0.2 * (1.0 if ".gov/" in url else 0.4), 4)
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
-    is_sqlite = request.param == "sqlite"
-    url = f"sqlite:///{tmp_path / 'monitor.db'}" if is_sqlite else request.getfixturevalue("postgres_url")
-    async with Store.open(url) as store:
+@pytest.fixture(params=["sqlite", "postgres"], ids=["sqlite", "postgresql"])
+async def store(request: pytest.FixtureRequest) -> AsyncIterator[Store]:
+    async with Store.open(request.getfixturevalue(f"{request.param}_url")) as store:
         await store.check()
         await store.sources.add(Source(name="s", url="https://s.gov/", created_at=FIRST_SEEN))
         yield store

@@ -3,7 +3,6 @@
 import datetime as dt
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -63,12 +62,11 @@ class Archive:
         return [hit.item.title for hit in found.items]
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", "postgres"], ids=["sqlite", "postgresql"])
 async def archive(
-    request: pytest.FixtureRequest, tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
+    request: pytest.FixtureRequest, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[Archive]:
-    is_sqlite = request.param == "sqlite"
-    url = f"sqlite:///{tmp_path / 'monitor.db'}" if is_sqlite else request.getfixturevalue("postgres_url")
+    url = request.getfixturevalue(f"{request.param}_url")
     server = EmbeddingServer()
     monkeypatch.setenv("VECTOR_KEY", server.api_key)
     async with server.serve() as base_url, Store.open(url) as store:

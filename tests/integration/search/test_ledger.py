@@ -164,7 +164,6 @@ def test_all_that_changes_an_answer_and_nothing_else_changes_its_key() -> None:
         key(site_filter="gov.cn"),
         key(depth="basic"),
         key(depth="advanced"),
-        key(wants_images=True),
     ]
     assert len(set(others)) == len(others)
     assert key(trace_id="t", budget_ms=5) == key()

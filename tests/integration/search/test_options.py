@@ -174,16 +174,17 @@ async def test_tavily(asked: Any) -> None:
     dated, _ = await asked("tavily", time_range=SPAN)
     assert (dated["start_date"], dated["end_date"]) == ("2026-11-01", "2026-11-15")
     assert "time_range" not in dated
-    pictures = ("include_images", "include_image_descriptions")
-    assert [plain[name] for name in ("include_answer", *pictures)] == [False, False, False]
     deep, _ = await asked("tavily", depth="advanced")
-    assert (deep["search_depth"], deep["include_answer"]) == ("advanced", True)
-    assert [(await asked("tavily", wants_images=True))[0][name] for name in pictures] == [True, True]
+    assert deep["search_depth"] == "advanced"
+    asked_for = {name: value for name, value in (plain | deep).items() if name.startswith("include_")}
+    assert asked_for == dict.fromkeys(("include_answer", "include_raw_content", "include_images"), False), (
+        "what nothing reads is not paid for"
+    )
 
 
 async def test_what_a_service_has_no_option_for_changes_nothing_in_its_question(asked: Any) -> None:
     for name in ("ddg_html", "baidu_html", "searxng", "bocha", "brave"):
-        assert (await asked(name, depth="advanced", wants_images=True))[0] == (await asked(name))[0], name
+        assert (await asked(name, depth="advanced"))[0] == (await asked(name))[0], name
 
 
 async def test_a_base_url_may_hold_the_path_already_and_a_key_another_name(

@@ -16,7 +16,7 @@ from monitor.catalogue.bodies import CatalogueFile
 from monitor.config.model import Settings
 from monitor.demo.site import SampleSite
 from monitor.errors import Forbidden, NotFound, UsageError
-from monitor.services.audit import Actor, AuditAction
+from monitor.services.audit import COMMAND_LINE, Actor, AuditAction
 from monitor.services.sources.catalogue import AdditionReport, CatalogueService
 from monitor.vocabulary import BodyState, Role
 
@@ -133,13 +133,15 @@ async def test_a_feed_is_a_section_and_a_body_that_is_watched_is_not_added_again
     body = describe_body(1, f"http://{site.host}", "/news.xml")
     body["sections"][0]["kind"] = "feed"
     copies = await open_copies([body])
-    begun = copies.service.start_adding(copies.ids, by=EDITOR)
+    team = await copies.app.teams.create("Energy", by=COMMAND_LINE)
+    begun = copies.service.start_adding(copies.ids, by=EDITOR, team_id=team.id)
     (added,) = (await copies.service.wait(begun.id)).bodies
     assert (added.state, added.sections[0].entries) == (BodyState.ADDED, 5)
     again = copies.service.start_adding(copies.ids, by=EDITOR)
     (taken,) = (await copies.service.wait(again.id)).bodies
     assert (taken.state, taken.source_id) == (BodyState.TAKEN, added.source_id)
-    assert len(await copies.app.sources.list_sources()) == 1
+    (source,) = await copies.app.sources.list_sources()
+    assert source.team_id == team.id
     assert (await copies.service.get("xx-1")).source_id == added.source_id
 
 

@@ -13,6 +13,7 @@ from monitor.db.tables.people import AuditEntry, Person
 from monitor.services.audit import COMMAND_LINE, Actor
 from monitor.services.people import FIRST_PASSWORD_FILE, PeopleService, SignInError, SignInResult
 from monitor.vocabulary import Role
+from tests.integration.web.conftest import kept_password
 
 GOOD = "床前明月光疑是地上霜举头望明月"
 OTHER = "低头思故乡低头思故乡一二三四五"
@@ -31,8 +32,8 @@ async def sign_in(
 
 
 async def add(people: PeopleService, name: str, role: Role = Role.ADMIN) -> None:
-    await people.add(name, role, by=COMMAND_LINE)
-    await people.set_password(name, GOOD, by=COMMAND_LINE)
+    person = Person(name=name, password_hash=kept_password(GOOD), role=role, created_at=people.clock.now())
+    await people.store.people.add(person)
 
 
 async def fail(people: PeopleService, name: str, times: int, *, address: str = "", device: str | None = None) -> None:

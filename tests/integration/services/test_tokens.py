@@ -9,14 +9,17 @@ import pytest
 from monitor.config.model import Settings
 from monitor.db.database import Store
 from monitor.errors import Conflict, NotFound, UsageError
-from monitor.services.audit import COMMAND_LINE, Actor, TokenService
+from monitor.services.audit import COMMAND_LINE, Actor
 from monitor.services.people import PeopleService
+from monitor.services.teams import TeamService
+from monitor.services.tokens import DailyLimitReached, TokenLimits, TokenService, may_be_used_from
 from monitor.vocabulary import Role
 
 
 @pytest.fixture
 def tokens(either_store: Store, turned_clock: Any) -> TokenService:
-    return TokenService(store=either_store, clock=turned_clock)
+    teams = TeamService(store=either_store, clock=turned_clock, settings=Settings())
+    return TokenService(store=either_store, clock=turned_clock, teams=teams, timezone="Asia/Shanghai")
 
 
 @pytest.fixture
@@ -106,6 +109,10 @@ async def test_a_person_revokes_only_their_own(tokens: TokenService) -> None:
         ({"name": "a", "role": "king"}, "no role"),
         ({"name": "a", "role": "reader", "scopes": ["fly"]}, "no scope"),
         ({"name": "a", "role": "reader", "days": 0}, "1 to 3650 days"),
+        ({"name": "a", "role": "reader", "limits": TokenLimits(networks=["10.0.0.0/99"])}, "no address"),
+        ({"name": "a", "role": "reader", "limits": TokenLimits(networks=["10.0.0.1"] * 51)}, "50 addresses"),
+        ({"name": "a", "role": "reader", "limits": TokenLimits(daily_limit=0)}, "from 1"),
+        ({"name": "a", "role": "reader", "limits": TokenLimits(teams=["nobody's"])}, "no team"),
     ],
 )
 async def test_a_token_that_cannot_be_is_refused(tokens: TokenService, asked: dict[str, Any], reason: str) -> None:
@@ -118,3 +125,66 @@ async def test_two_who_ask_for_one_name_at_once_get_one_token(tokens: TokenServi
     made = await asyncio.gather(*(tokens.create("a", "reader", by=by) for _ in range(4)), return_exceptions=True)
     assert sum(isinstance(text, str) for text in made) == 1
     assert sum(isinstance(entry, Conflict) for entry in made) == 3
+
+
+@pytest.mark.parametrize(
+    ("networks", "address", "may"),
+    [
+        ([], "203.0.113.9", True),
+        (["192.0.2.7"], "192.0.2.7", True),
+        (["192.0.2.7"], "192.0.2.8", False),
+        (["10.0.0.0/8", "2001:db8::/32"], "10.9.8.7", True),
+        (["10.0.0.0/8", "2001:db8::/32"], "2001:db8:1::7", True),
+        (["10.0.0.0/8"], "::ffff:10.1.1.1", True),
+        (["10.0.0.0/8"], "2001:db8::1", False),
+        (["0.0.0.0/0"], "", False),
+    ],
+)
+async def test_a_token_may_be_bound_to_networks(
+    tokens: TokenService, networks: list[str], address: str, may: bool
+) -> None:
+    found = await tokens.authenticate(
+        await tokens.create("a", "reader", limits=TokenLimits(networks=networks), by=COMMAND_LINE)
+    )
+    assert found is not None
+    assert may_be_used_from(found, address) is may
+
+
+async def test_a_daily_limit_holds_until_midnight_of_the_service_and_for_many_at_once(
+    tokens: TokenService, turned_clock: Any
+) -> None:
+    await tokens.create("free", "reader", by=COMMAND_LINE)
+    await tokens.create("a", "reader", limits=TokenLimits(daily_limit=3), by=COMMAND_LINE)
+    free, limited = Actor("free", Role.READER), Actor("a", Role.READER)
+    for _ in range(5):
+        await tokens.count_spending(free)
+        await tokens.count_spending(COMMAND_LINE)
+    counted = await asyncio.gather(*(tokens.count_spending(limited) for _ in range(5)), return_exceptions=True)
+    refused = [error for error in counted if isinstance(error, DailyLimitReached)]
+    assert len(refused) == 2
+    assert refused[0].retry_after_s == 8 * 3600 + 1  # it is four in the afternoon in Shanghai
+    assert {token.name: token.used_today for token in await tokens.list_tokens()} == {"free": 0, "a": 3}
+    turned_clock.turn(hours=8)
+    await tokens.count_spending(limited)
+    assert {token.name: token.used_today for token in await tokens.list_tokens()} == {"free": 0, "a": 1}
+
+
+async def test_a_token_with_limits_makes_no_token_without_them(tokens: TokenService) -> None:
+    await tokens.teams.create("energy", by=COMMAND_LINE)
+    for number, limits in enumerate(
+        (TokenLimits(networks=["10.0.0.0/8"]), TokenLimits(daily_limit=1), TokenLimits(teams=["energy"]))
+    ):
+        await tokens.create(f"t{number}", "admin", limits=limits, by=COMMAND_LINE)
+        with pytest.raises(UsageError, match="limits of its own"):
+            await tokens.create("child", "reader", by=Actor(f"t{number}", Role.ADMIN))
+    assert {token.name: token.teams for token in await tokens.list_tokens()}["t2"] == ["energy"]
+
+
+async def test_a_token_of_one_team_alone_goes_with_it(tokens: TokenService) -> None:
+    for name in ("energy", "water"):
+        await tokens.teams.create(name, by=COMMAND_LINE)
+    both = await tokens.create("both", "reader", limits=TokenLimits(teams=["energy", "water"]), by=COMMAND_LINE)
+    alone = await tokens.create("alone", "reader", limits=TokenLimits(teams=["energy"]), by=COMMAND_LINE)
+    await tokens.teams.remove("energy", by=COMMAND_LINE)
+    assert await tokens.authenticate(alone) is None
+    assert await tokens.authenticate(both) is not None

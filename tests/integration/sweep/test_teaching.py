@@ -12,12 +12,14 @@ from monitor.db.tables.collection import Source
 from monitor.db.tables.delivery import AlarmKind
 from monitor.errors import Forbidden, NotFound, UsageError, WorkFailed
 from monitor.i18n.catalogue import render
+from monitor.pages.documents import DocumentReader
 from monitor.pages.loader import Loader
 from monitor.recipe import Teacher
 from monitor.services.audit import COMMAND_LINE, Actor, AuditService
-from monitor.services.sources.exchange import SourceListFormat
+from monitor.services.sources.exchange import read_list
 from monitor.services.sources.loading import SourceLoaders
 from monitor.services.sources.service import SourceService
+from monitor.services.sources.tables import SourceListFormat
 from monitor.services.sources.teaching import TeachingService
 from monitor.vocabulary import Role, RunStatus
 from tests.integration.sweep.conftest import Row, article_html
@@ -181,7 +183,8 @@ async def test_a_recipe_goes_with_its_source_into_another_service(
     written = await sources.export(kind)
     source = await sources.get(bureau.name)
     await sources.remove(source.id or 0, by=COMMAND_LINE)
-    plan = await sources.import_list(written.encode(), kind, label="the list", by=COMMAND_LINE)
+    documents = DocumentReader(workers=bureau.workers)
+    plan = await sources.import_list(await read_list(written, kind, label="it", documents=documents), by=COMMAND_LINE)
     (added,) = plan.sources
     assert added.recipes == source.recipes
     assert numbers_of((await bureau.sweep()).items) == list(FORMS)

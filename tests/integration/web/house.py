@@ -24,6 +24,7 @@ from monitor.page import Candidate, ChangeKind, EditOperation, PageEdit, PagePar
 from monitor.research.archive_answer import AnswerForm, AnswerSentence, ArchiveAnswer, Passage
 from monitor.services.audit import COMMAND_LINE, Actor, AuditAction
 from monitor.services.briefings import BriefingQuery
+from monitor.services.client_profiles import ClientProfileForm
 from monitor.services.topic_form import TopicForm
 from monitor.vocabulary import (
     DateSource,
@@ -57,6 +58,7 @@ class House:
     source_id: int
     run_id: str
     briefing_id: int
+    profile_id: int
 
 
 async def furnish(app: App, *, at: dt.datetime) -> House:
@@ -97,7 +99,10 @@ async def furnish(app: App, *, at: dt.datetime) -> House:
     worst = sanitize_text(WORST)[:900]
     words = ItemEditPatch(id=draft.edit.items[0].id, title=worst, summary=worst, note=worst)
     await app.drafts.update(draft.row.id, BriefingEditPatch(items=[words]), version=1, by=COMMAND_LINE)
-    return House(items=items, source_id=source.id or 0, run_id=run_id, briefing_id=draft.row.id)
+    profile = await app.client_profiles.add(
+        ClientProfileForm(name=worst[:100], keywords=[worst[:200]]), by=COMMAND_LINE
+    )
+    return House(items=items, source_id=source.id or 0, run_id=run_id, briefing_id=draft.row.id, profile_id=profile.id)
 
 
 async def _run(app: App, source: Source, at: dt.datetime) -> str:
@@ -164,6 +169,8 @@ async def _researches(app: App, at: dt.datetime) -> None:
         "url": "https://evil.example/?q=<script>",
     }
     await put(app, "research-evil", at=at, status=ResearchStatus.DEGRADED, unanswered=(worst,), **evil)
+    text = f"# {worst}\n\n{worst}\n\n## {worst}\n\n- {worst} [1]\n\n| {worst} |\n| {worst} [1] |"
+    await app.research.edit_text("research-evil", text, version=0, by=COMMAND_LINE)
     await put(app, "research-evil-q1", at=at, parent_id="research-evil", **evil)
     await put(app, "research-evil-q2", at=at, parent_id="research-evil", steps=0, status=ResearchStatus.FAILED, **evil)
     edition = {**evil, "edition_of": "research-evil", "quote": f"{worst}新"}

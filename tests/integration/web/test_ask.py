@@ -82,13 +82,13 @@ async def test_what_cannot_be_asked_is_explained_beside_what_was_entered(desk: D
 async def test_programs_ask_follow_list_and_delete_questions(desk: Desk) -> None:
     await fill(desk.app.store)
     program = await desk.program("reader", scopes=["read", "run", "write"])
-    asked = await program.post("/api/ask", json={"question": "储能容量电价何时执行？", "filters": {"tiers": []}})
+    asked = await program.post("/api/v1/ask", json={"question": "储能容量电价何时执行？", "filters": {"tiers": []}})
     assert asked.status_code == 202, asked.text
-    path = f"/api/ask/{asked.json()['id']}"
+    path = f"/api/v1/ask/{asked.json()['id']}"
     while (answered := (await program.get(path)).json())["status"] == "running":  # noqa: ASYNC110 -- as programs do
         await asyncio.sleep(0.05)
     assert (answered["status"], answered["answer"]["kind"]) == ("answered", "quotes")
     assert answered["answer"]["passages"][0]["text"] == PRICE
-    assert [question["id"] for question in (await program.get("/api/ask")).json()["questions"]] == [answered["id"]]
+    assert [question["id"] for question in (await program.get("/api/v1/ask")).json()["questions"]] == [answered["id"]]
     assert (await program.delete(path)).status_code == 204
     assert (await program.get(path)).status_code == 404

@@ -35,16 +35,16 @@ async def paths(desk: Any) -> dict[AuditAction, list[tuple[str, str]]]:
     briefing = (await app.drafts.save(BriefingQuery(), by=COMMAND_LINE)).row.id
     await researches.put(app, "r", at=NOON, quote=QUOTE)
     return {
-        AuditAction.ITEM_EXPORT: [("/api/items/export?source=a&format=json", "items")],
-        AuditAction.EVIDENCE_READ: [(f"/api/items/{item}/evidence", f"{item}"), ("/api/research/r/notes/0", "r")],
+        AuditAction.ITEM_EXPORT: [("/api/v1/items/export?source=a&format=json", "items")],
+        AuditAction.EVIDENCE_READ: [(f"/api/v1/items/{item}/evidence", f"{item}"), ("/api/v1/research/r/notes/0", "r")],
         AuditAction.BRIEFING_EXPORT: [
-            (f"/api/briefings/{briefing}/export?format=md", f"{briefing}"),
+            (f"/api/v1/briefings/{briefing}/export?format=md", f"{briefing}"),
             (f"/briefings/{briefing}/export?format=csv", f"{briefing}"),
         ],
-        AuditAction.SOURCE_EXPORT: [("/api/sources/export", "sources"), ("/sources/export?format=csv", "sources")],
-        AuditAction.RESEARCH_READ: [("/api/research/r", "r")],
-        AuditAction.RESEARCH_EXPORT: [("/api/research/r/report.md", "r")],
-        AuditAction.AUDIT_EXPORT: [("/api/audit/export", "audit")],
+        AuditAction.SOURCE_EXPORT: [("/api/v1/sources/export", "sources"), ("/sources/export?format=csv", "sources")],
+        AuditAction.RESEARCH_READ: [("/api/v1/research/r", "r")],
+        AuditAction.RESEARCH_EXPORT: [("/api/v1/research/r/report.md", "r")],
+        AuditAction.AUDIT_EXPORT: [("/api/v1/audit/export", "audit")],
     }
 
 
@@ -94,7 +94,7 @@ async def test_a_program_that_asks_again_and_again_is_on_record_once_an_hour(
 ) -> None:
     async with await program(desk, "192.0.2.44") as robot:
         for _ in range(5):
-            await robot.get("/api/research/r")
+            await robot.get("/api/v1/research/r")
         assert len(await entries(desk, AuditAction.RESEARCH_READ)) == 1
-        assert (await robot.get("/api/research/nothing")).status_code == 404
+        assert (await robot.get("/api/v1/research/nothing")).status_code == 404
         assert len(await entries(desk, AuditAction.RESEARCH_READ)) == 1, "nothing was read"

@@ -37,7 +37,7 @@ class SetClock:
 
 async def test_a_link_is_made_listed_read_and_revoked_over_http(desk: Any, save: Save) -> None:
     number, editor = await save(), await desk.sign_in("editor")
-    answer = await editor.send("POST", f"/api/briefings/{number}/shares", json={"days": 7, "label": "甲"})
+    answer = await editor.send("POST", f"/api/v1/briefings/{number}/shares", json={"days": 7, "label": "甲"})
     assert answer.status_code == 201, answer.text
     made = answer.json()
     stranger = await desk.client()
@@ -45,13 +45,13 @@ async def test_a_link_is_made_listed_read_and_revoked_over_http(desk: Any, save:
     assert page.status_code == 200
     assert TITLES[0] in page.text
     assert page.headers["X-Robots-Tag"].startswith("noindex")
-    listed = (await editor.get(f"/api/briefings/{number}/shares")).json()["shares"]
+    listed = (await editor.get(f"/api/v1/briefings/{number}/shares")).json()["shares"]
     assert [(share["label"], share["is_open"], "url" in share) for share in listed] == [("甲", True, False)]
-    assert (await editor.send("DELETE", f"/api/briefings/{number}/shares/{made['id']}")).status_code == 204
+    assert (await editor.send("DELETE", f"/api/v1/briefings/{number}/shares/{made['id']}")).status_code == 204
     ended = await stranger.get(made["url"])
     assert ended.status_code == 410
     assert TITLES[0] not in ended.text
-    assert (await editor.send("DELETE", f"/api/briefings/{number + 1}/shares/{made['id']}")).status_code == 404
+    assert (await editor.send("DELETE", f"/api/v1/briefings/{number + 1}/shares/{made['id']}")).status_code == 404
 
 
 async def test_the_secret_part_of_a_link_is_not_on_record(desk: Any, save: Save) -> None:
@@ -67,7 +67,7 @@ async def test_a_shared_page_shows_the_latest_edit_and_nothing_of_the_operators(
     _, token = await desk.app.shares.create(number, by=WRITER)
     editor, stranger = await desk.sign_in("editor"), await desk.client()
     body = {"version": 1, "title": "最新的标题"}
-    assert (await editor.send("PATCH", f"/api/briefings/{number}", json=body)).status_code == 200
+    assert (await editor.send("PATCH", f"/api/v1/briefings/{number}", json=body)).status_code == 200
     text = (await stranger.get(f"/shared/{token}")).text
     assert "最新的标题" in text
     for operators in ("未能看到的内容", "来源情况", "/briefings/", "monitor_session"):
@@ -124,16 +124,16 @@ async def test_an_erased_person_is_named_by_no_link(desk: Any, save: Save) -> No
 
 async def test_over_http_a_text_is_changed_and_restored_and_the_verified_one_stays(desk: Any, save: Save) -> None:
     number, editor = await save(), await desk.sign_in("editor")
-    first = (await editor.get(f"/api/briefings/{number}")).json()["briefing"]["items"][0]
+    first = (await editor.get(f"/api/v1/briefings/{number}")).json()["briefing"]["items"][0]
     change = {"id": first["id"], "title": "新的说法", "summary": f"{first['summary']}补充的一句。"}
-    answer = await editor.send("PATCH", f"/api/briefings/{number}", json={"version": 1, "items": [change]})
+    answer = await editor.send("PATCH", f"/api/v1/briefings/{number}", json={"version": 1, "items": [change]})
     assert answer.status_code == 200, answer.text
     shown = answer.json()["briefing"]["items"][0]
     assert (shown["title"], shown["summary"]) == (first["title"], first["summary"])
     assert shown["editor_title"] == {"text": "新的说法", "by": "editor", "own": ["新的说法"]}
     assert shown["editor_summary"]["own"] == ["补充的一句。"]
     restored = {"version": 2, "items": [{"id": first["id"], "title": "", "summary": ""}]}
-    answer = await editor.send("PATCH", f"/api/briefings/{number}", json=restored)
+    answer = await editor.send("PATCH", f"/api/v1/briefings/{number}", json=restored)
     assert answer.json()["briefing"]["items"][0] == first
 
 

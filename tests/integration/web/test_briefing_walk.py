@@ -143,7 +143,7 @@ async def test_a_page_follows_a_delivery_that_a_service_makes_until_it_has_arriv
     draft = await desk.app.drafts.save(BriefingQuery(), by=Actor("王敏", Role.EDITOR))
     now = desk.app.clock.now()
     delivery = create_delivery(
-        desk.app.target_editing.get("weekly"), DeliveryKind.TYPED, name="1", planned_at=now, now=now
+        desk.app.target_editing.get("weekly"), DeliveryKind.TYPED, name="1", planned_at=now, now=now, team_id=None
     )
     delivery.saved_id = draft.row.id
     await desk.app.store.deliveries.create(delivery)  # as `send` leaves it to a worker

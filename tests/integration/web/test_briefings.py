@@ -15,6 +15,7 @@ from monitor.bootstrap import App
 from monitor.config.model import Settings
 from monitor.config.targets import TargetSettings
 from monitor.db.tables.collection import Item, Run, Source
+from monitor.services.audit import COMMAND_LINE
 from monitor.vocabulary import ItemType, RunStatus
 
 TITLES = ["中华人民共和国能源法", "关于举办培训班的通知", "2026年1月份能源生产情况"]
@@ -69,7 +70,7 @@ async def filled(app: App, name: str = "能源局") -> list[int]:
 
 async def saved(desk: Any, **wanted: Any) -> dict[str, Any]:
     editor = await desk.sign_in("editor")
-    answer = await editor.send("POST", "/api/briefings", json=wanted)
+    answer = await editor.send("POST", "/api/v1/briefings", json=wanted)
     assert answer.status_code == 201, answer.text
     return answer.json()
 
@@ -106,11 +107,11 @@ async def test_over_http_a_briefing_is_composed_in_the_background_and_looked_at(
     await fill()
     reader = await desk.sign_in("reader")
     wanted = {"days": 1, "language": "en"}
-    assert (await reader.send("POST", "/api/briefings/kept/state", json=wanted)).status_code == 404
-    begun = await reader.send("POST", "/api/briefings/kept", json=wanted)
+    assert (await reader.send("POST", "/api/v1/briefings/kept/state", json=wanted)).status_code == 404
+    begun = await reader.send("POST", "/api/v1/briefings/kept", json=wanted)
     assert (begun.status_code, begun.json()["briefing"]) == (202, None)
     await desk.app.kept_briefings.wait()
-    state = (await reader.send("POST", "/api/briefings/kept/state", json=wanted)).json()
+    state = (await reader.send("POST", "/api/v1/briefings/kept/state", json=wanted)).json()
     assert (state["stage"], state["is_composing"], state["new_items"]) == ("done", False, 0)
     assert [item["title"] for item in state["briefing"]["items"]] == TITLES
     assert state["briefing"]["headlines"][0]["rank"] == 1
@@ -125,14 +126,16 @@ async def test_what_is_sent_is_looked_at_first_tested_and_confirmed(desk: Any, f
     assert "未能看到的内容</h2>" in page
     client = (await editor.get(f"/briefings/{number}/send", params={"target": "weekly", "gaps": "false"})).text
     assert "未能看到的内容</h2>" not in client
-    assert await desk.app.deliveries.list() == []
+    assert await desk.app.deliveries.list(by=COMMAND_LINE) == []
     form = {"target": "weekly", "include_gaps": "false", "test_to": "me@example.org", "is_test": "true"}
     await editor.post(f"/briefings/{number}/send", form)
-    (test,) = await desk.app.deliveries.list()
+    (test,) = await desk.app.deliveries.list(by=COMMAND_LINE)
     assert test.test_to == "me@example.org"
-    sent = await desk.app.deliveries.get_sent_briefing(test.id)
+    sent = await desk.app.deliveries.get_sent_briefing(test.id, by=COMMAND_LINE)
     assert not sent.include_gaps
-    refused = await editor.send("POST", f"/api/briefings/{number}/send", json={"target": "weekly", "test_to": "nobody"})
+    refused = await editor.send(
+        "POST", f"/api/v1/briefings/{number}/send", json={"target": "weekly", "test_to": "nobody"}
+    )
     assert refused.status_code == 400
 
 
@@ -240,7 +243,7 @@ async def test_over_http_a_briefing_is_put_in_order_by_version(desk: Any, fill: 
         "group": "none",
         "items": [{"id": third, "standing": "top", "note": "要点"}, {"id": second, "standing": "out"}],
     }
-    answer = await editor.send("PATCH", f"/api/briefings/{made['id']}", json=wanted)
+    answer = await editor.send("PATCH", f"/api/v1/briefings/{made['id']}", json=wanted)
     body = answer.json()
     assert ([item["id"] for item in body["briefing"]["items"]], body["left_out"], body["version"]) == (
         [third, first],
@@ -248,7 +251,7 @@ async def test_over_http_a_briefing_is_put_in_order_by_version(desk: Any, fill: 
         2,
     )
     assert body["briefing"]["items"][0]["note"] == {"text": "要点", "by": "editor"}
-    late = await editor.send("PATCH", f"/api/briefings/{made['id']}", json=wanted)
+    late = await editor.send("PATCH", f"/api/v1/briefings/{made['id']}", json=wanted)
     assert late.status_code == 409
     assert late.json()["code"] == "briefing.edited_since"
     entries = await desk.app.audit.list_entries(action="briefing")
@@ -261,25 +264,26 @@ async def test_the_list_pages_on_and_an_archived_briefing_stays_readable_but_not
     await fill()
     numbers = [(await saved(desk))["id"] for _ in range(3)]
     editor = await desk.sign_in("editor")
-    page = (await editor.get("/api/briefings", params={"limit": 2})).json()
-    rest = (await editor.get("/api/briefings", params={"limit": 2, "cursor": page["next"]})).json()
+    page = (await editor.get("/api/v1/briefings", params={"limit": 2})).json()
+    rest = (await editor.get("/api/v1/briefings", params={"limit": 2, "cursor": page["next"]})).json()
     assert [briefing["id"] for briefing in page["briefings"] + rest["briefings"]] == numbers[::-1]
     assert rest["next"] is None
-    assert (await editor.get("/api/briefings", params={"cursor": "none of ours"})).status_code == 400
-    assert (await editor.send("DELETE", f"/api/briefings/{numbers[0]}")).json()["archived_at"]
+    assert (await editor.get("/api/v1/briefings", params={"cursor": "none of ours"})).status_code == 400
+    assert (await editor.send("DELETE", f"/api/v1/briefings/{numbers[0]}")).json()["archived_at"]
     assert f'href="/briefings/{numbers[0]}"' in (await editor.get("/briefings?state=archived")).text
-    refused = await editor.send("PATCH", f"/api/briefings/{numbers[0]}", json={"version": 1, "title": "x"})
+    refused = await editor.send("PATCH", f"/api/v1/briefings/{numbers[0]}", json={"version": 1, "title": "x"})
     assert refused.status_code == 409
     await editor.post(f"/briefings/{numbers[0]}/unarchive")
-    assert len((await editor.get("/api/briefings")).json()["briefings"]) == 3
+    assert len((await editor.get("/api/v1/briefings")).json()["briefings"]) == 3
 
 
 async def test_an_export_is_a_file_with_the_order_and_the_notes_of_the_edit(desk: Any, fill: Fill) -> None:
     first, second, third = await fill()
+    desk.app.settings.web.public_url = "http://desk.example/m/"
     number = (await saved(desk, group="none"))["id"]
     editor = await desk.sign_in("editor")
     items = [{"id": third, "note": "与我方有关"}, {"id": first}, {"id": second}]
-    await editor.send("PATCH", f"/api/briefings/{number}", json={"version": 1, "items": items})
+    await editor.send("PATCH", f"/api/v1/briefings/{number}", json={"version": 1, "items": items})
     for form in ("md", "html", "docx", "xlsx", "json", "csv", "atom"):
         answer = await editor.get(f"/briefings/{number}/export", params={"format": form})
         assert answer.status_code == 200
@@ -287,6 +291,7 @@ async def test_an_export_is_a_file_with_the_order_and_the_notes_of_the_edit(desk
         text = {"docx": _docx, "xlsx": _xlsx}.get(form, bytes.decode)(answer.content)
         assert text.rindex(TITLES[2]) < text.rindex(TITLES[0]) < text.rindex(TITLES[1]), form
         assert "与我方有关" in text, form
+        assert form not in ("md", "html") or f"http://desk.example/m/briefings/{number}" in text
     unknown = await editor.get(f"/briefings/{number}/export", params={"format": "exe"})
     assert unknown.status_code == 400
 
@@ -298,13 +303,13 @@ async def test_the_feed_has_the_saved_briefings_with_their_notes_but_not_the_arc
     numbers = [(await saved(desk))["id"] for _ in range(2)]
     editor = await desk.sign_in("editor")
     wanted = {"version": 1, "title": "本周要点", "note": "请看第一条"}
-    await editor.send("PATCH", f"/api/briefings/{numbers[0]}", json=wanted)
+    await editor.send("PATCH", f"/api/v1/briefings/{numbers[0]}", json=wanted)
     program = await desk.program("reader", scopes=["read"])
     feed = (await program.get("/feeds/briefings.atom")).text
     assert feed.count("<entry>") == 2
     for words in ("本周要点", "请看第一条", TITLES[0]):
         assert words in feed
-    await editor.send("DELETE", f"/api/briefings/{numbers[0]}")
+    await editor.send("DELETE", f"/api/v1/briefings/{numbers[0]}")
     assert "本周要点" not in (await program.get("/feeds/briefings.atom")).text
 
 
@@ -317,22 +322,55 @@ def _xlsx(content: bytes) -> str:
     return "\n".join(" ".join(str(cell) for cell in row) for row in rows)
 
 
+async def test_one_edition_goes_to_several_targets_each_by_a_delivery_of_its_own(desk: Any, fill: Fill) -> None:
+    await fill()
+    number = (await saved(desk))["id"]
+    weekly = desk.app.settings.deliver.targets[0]
+    desk.app.settings.deliver.targets.append(weekly.model_copy(update={"name": "client", "include_gaps": False}))
+    editor = await desk.sign_in("editor", language="en")
+    profile = {"name": "North", "targets": ["client"]}
+    made = (await editor.send("POST", "/api/v1/briefings/profiles", json=profile)).json()
+    page = (await editor.get(f"/briefings/{number}?profile={made['id']}")).text
+    assert re.findall(r'name="target" value="(\w+)"( checked)?', page) == [("weekly", ""), ("client", " checked")]
+    none = await editor.get(f"/briefings/{number}/send")
+    assert none.headers["location"] == f"/briefings/{number}"
+    both = {"target": ["weekly", "client"]}
+    page = (await editor.get(f"/briefings/{number}/send", params=both)).text
+    assert page.count("a copy for a client") == 1, "each target has its own version"
+    assert await desk.app.deliveries.list(by=COMMAND_LINE) == []
+    assert (await editor.post(f"/briefings/{number}/send", both)).status_code == 303
+    sent = {row.target: row for row in await desk.app.deliveries.list(by=COMMAND_LINE)}
+    briefings = {
+        name: await desk.app.deliveries.get_sent_briefing(row.id, by=COMMAND_LINE) for name, row in sent.items()
+    }
+    assert {name: briefing.include_gaps for name, briefing in briefings.items()} == {"weekly": True, "client": False}
+    assert briefings["weekly"].item_ids == briefings["client"].item_ids
+    address = f"/api/v1/briefings/{number}/deliveries"
+    unknown = await editor.send("POST", address, json={"targets": ["weekly", "nowhere"]})
+    assert (unknown.status_code, len(await desk.app.deliveries.list(by=COMMAND_LINE))) == (404, 2), "nothing is sent"
+    answer = await editor.send("POST", address, json={"targets": ["client", "weekly", "client"]})
+    assert answer.status_code == 202, answer.text
+    rows = answer.json()["deliveries"]
+    assert [(row["target"], row["saved_id"]) for row in rows] == [("client", number), ("weekly", number)]
+    assert all(row["last_error"] for row in rows), "the answer says of each what happened"
+
+
 async def test_a_delivery_that_fails_says_why_in_chinese_and_is_tried_again_with_the_edited_briefing(
     desk: Any, fill: Fill
 ) -> None:
     first, second, third = await fill()
     number = (await saved(desk, group="none"))["id"]
     editor, admin = await desk.sign_in("editor"), await desk.sign_in("admin")
-    await editor.send("PATCH", f"/api/briefings/{number}", json={"version": 1, "items": [{"id": third}]})
+    await editor.send("PATCH", f"/api/v1/briefings/{number}", json={"version": 1, "items": [{"id": third}]})
     assert (await editor.post(f"/briefings/{number}/send", {"target": "weekly"})).status_code == 303
     page = (await editor.get("/deliveries")).text
     assert "无法连接邮件服务器 127.0.0.1:9" in page
-    (row,) = (await editor.get("/api/deliveries")).json()["deliveries"]
+    (row,) = (await editor.get("/api/v1/deliveries")).json()["deliveries"]
     assert (row["saved_id"], row["kind"], row["status"]) == (number, "typed", "queued")
-    kept = await desk.app.deliveries.get_sent_briefing(row["id"])
+    kept = await desk.app.deliveries.get_sent_briefing(row["id"], by=COMMAND_LINE)
     assert [item.id for item in kept.items] == [third, first, second]
     assert kept.edited_by == "editor"
-    refused = await editor.send("POST", f"/api/deliveries/{row['id']}/retry")
+    refused = await editor.send("POST", f"/api/v1/deliveries/{row['id']}/retry")
     assert refused.status_code == 409
     assert "待发送" in (await editor.get(f"/briefings/{number}")).text
     targets = (await admin.get("/settings/targets")).text
@@ -347,7 +385,7 @@ async def test_a_target_shows_no_secret_of_its_address(desk: Any) -> None:
         TargetSettings(name="hook", url="https://u:secret@hook.example/in/token-0123456789abcdef")
     ]
     admin = await desk.sign_in("admin")
-    text = (await admin.get("/api/targets")).text
+    text = (await admin.get("/api/v1/targets")).text
     assert "https://hook.example" in text
     assert "secret" not in text
     assert "token-0123456789abcdef" not in text
@@ -357,13 +395,13 @@ async def test_a_reader_may_look_and_export_but_neither_keep_nor_edit_nor_send(d
     await fill()
     number = (await saved(desk))["id"]
     reader = await desk.sign_in("reader")
-    assert (await reader.send("POST", "/api/briefings/preview", json={"days": 2})).status_code == 200
+    assert (await reader.send("POST", "/api/v1/briefings/preview", json={"days": 2})).status_code == 200
     for method, path in [
-        ("POST", "/api/briefings"),
-        ("PATCH", f"/api/briefings/{number}"),
-        ("DELETE", f"/api/briefings/{number}"),
-        ("POST", f"/api/briefings/{number}/send"),
-        ("POST", "/api/targets/weekly/test"),
+        ("POST", "/api/v1/briefings"),
+        ("PATCH", f"/api/v1/briefings/{number}"),
+        ("DELETE", f"/api/v1/briefings/{number}"),
+        ("POST", f"/api/v1/briefings/{number}/send"),
+        ("POST", "/api/v1/targets/weekly/test"),
     ]:
         assert (await reader.send(method, path, json={"version": 1, "target": "weekly"})).status_code == 403, path
     assert (await reader.get(f"/briefings/{number}/edit")).status_code == 403

@@ -77,20 +77,20 @@ def describe_body(body_id: str, name: str, base_url: str, *paths: str) -> dict[s
 
 async def test_a_program_searches_adds_and_reads_what_did_not_work(desk: Desk) -> None:
     program = await desk.program("editor", scopes=["read", "write", "run"])
-    found = (await program.get("/api/catalogue", params={"q": "证监会", "limit": 1})).json()
+    found = (await program.get("/api/v1/catalogue", params={"q": "证监会", "limit": 1})).json()
     assert [body["id"] for body in found["bodies"]] == ["cn-csrc"]
     following = (
-        await program.get("/api/catalogue", params={"q": "证监会", "limit": 1, "cursor": found["next"]})
+        await program.get("/api/v1/catalogue", params={"q": "证监会", "limit": 1, "cursor": found["next"]})
     ).json()
     assert following["bodies"][0]["id"] not in ("cn-csrc", None)
-    assert (await program.get("/api/catalogue", params={"country": "Atlantis"})).status_code == 400
-    body = (await program.get("/api/catalogue/xx-whole")).json()
+    assert (await program.get("/api/v1/catalogue", params={"country": "Atlantis"})).status_code == 400
+    body = (await program.get("/api/v1/catalogue/xx-whole")).json()
     assert (body["source_id"], [section["name"] for section in body["sections"]]) == (None, ["zcfg", "gone"])
 
-    begun = await program.post("/api/catalogue/add", json={"ids": ["xx-whole", "xx-shut"]})
+    begun = await program.post("/api/v1/catalogue/add", json={"ids": ["xx-whole", "xx-shut"]})
     assert begun.status_code == 202, begun.text
     await desk.app.catalogue.wait(begun.json()["id"], 60)
-    report = (await program.get(f"/api/catalogue/additions/{begun.json()['id']}")).json()
+    report = (await program.get(f"/api/v1/catalogue/additions/{begun.json()['id']}")).json()
     whole, shut = report["bodies"]
     assert (report["state"], whole["state"], shut["state"]) == ("done", "added", "failed")
     works, gone = whole["sections"]
@@ -98,10 +98,10 @@ async def test_a_program_searches_adds_and_reads_what_did_not_work(desk: Desk) -
     assert gone["reason_code"] == "cause.page_error"
     assert "404" in gone["reason"]
     assert shut["error_code"] == "cause.page_blocked"
-    assert (await program.get("/api/catalogue/xx-whole")).json()["source_id"] == whole["source_id"]
-    source = (await program.get(f"/api/sources/{whole['source_id']}")).json()
+    assert (await program.get("/api/v1/catalogue/xx-whole")).json()["source_id"] == whole["source_id"]
+    source = (await program.get(f"/api/v1/sources/{whole['source_id']}")).json()
     assert [section["name"] for section in source["sections"]] == ["zcfg"]
-    stopped = await program.delete(f"/api/catalogue/additions/{begun.json()['id']}")
+    stopped = await program.delete(f"/api/v1/catalogue/additions/{begun.json()['id']}")
     assert stopped.json()["state"] == "done"
 
 

@@ -51,7 +51,7 @@ async def days(desk: Any) -> list[dt.date]:
 
 
 async def found(reader: Any, query: str = "") -> list[str]:
-    answer = await reader.get(f"/api/deadlines?{query}")
+    answer = await reader.get(f"/api/v1/deadlines?{query}")
     assert answer.status_code == 200, answer.text
     return [entry["title"] for entry in answer.json()["deadlines"]]
 
@@ -64,25 +64,25 @@ async def test_the_list_is_narrowed_by_every_filter(desk: Any, days: list[dt.dat
     assert await found(reader, "kind=comments_until") == ["办法0", "办法2"]
     assert await found(reader, "source=乙委") == ["办法2"]
     assert await found(reader, "policy=3") == []
-    assert (await reader.get("/api/deadlines?topic=none")).status_code == 404
-    assert (await reader.get("/api/deadlines?kind=birthday")).status_code == 422
+    assert (await reader.get("/api/v1/deadlines?topic=none")).status_code == 404
+    assert (await reader.get("/api/v1/deadlines?kind=birthday")).status_code == 422
 
 
 async def test_a_list_goes_on_where_its_cursor_says(desk: Any, days: list[dt.date]) -> None:
     reader = await desk.sign_in("reader")
-    first = (await reader.get("/api/deadlines?limit=2")).json()
-    rest = (await reader.get(f"/api/deadlines?limit=2&cursor={first['next']}")).json()
+    first = (await reader.get("/api/v1/deadlines?limit=2")).json()
+    rest = (await reader.get(f"/api/v1/deadlines?limit=2&cursor={first['next']}")).json()
     assert [entry["title"] for entry in first["deadlines"] + rest["deadlines"]] == ["办法0", "办法1", "办法2"]
     assert rest["next"] is None
 
 
 async def test_a_deadline_shows_its_passage_and_where_it_was_before(desk: Any, days: list[dt.date]) -> None:
     reader = await desk.sign_in("reader")
-    (entry, *_) = (await reader.get("/api/deadlines")).json()["deadlines"]
-    shown = (await reader.get(f"/api/deadlines/{entry['id']}")).json()
+    (entry, *_) = (await reader.get("/api/v1/deadlines")).json()["deadlines"]
+    shown = (await reader.get(f"/api/v1/deadlines/{entry['id']}")).json()
     assert (shown["day"], shown["passage"], shown["dropped"]) == (str(days[0]), "请于该日前反馈意见。", False)
     assert entry["moved_from"] == shown["history"][0]["before"] == str(days[0] - dt.timedelta(days=2))
-    assert (await reader.get("/api/deadlines/999")).status_code == 404
+    assert (await reader.get("/api/v1/deadlines/999")).status_code == 404
 
 
 async def test_what_two_documents_of_a_policy_state_is_shown_as_one(desk: Any, days: list[dt.date]) -> None:
@@ -96,9 +96,9 @@ async def test_what_two_documents_of_a_policy_state_is_shown_as_one(desk: Any, d
             joined = {"joined_by": JoinedBy.NAME, "reason": Message.other("name"), "joined_at": now}
             session.add(PolicyDocument(policy_id=5, item_id=item_id, stage=stage, **joined))
     reader = await desk.sign_in("reader")
-    (entry,) = (await reader.get("/api/deadlines?kind=in_force&policy=5")).json()["deadlines"]
+    (entry,) = (await reader.get("/api/v1/deadlines?kind=in_force&policy=5")).json()["deadlines"]
     assert (entry["title"], entry["items"], entry["policy"]) == ("办法1", [2, 3], "办法")
-    assert (await reader.get(f"/api/deadlines/{entry['id']}")).json()["items"] == [2, 3]
+    assert (await reader.get(f"/api/v1/deadlines/{entry['id']}")).json()["items"] == [2, 3]
     assert await found(reader, "kind=in_force&source=乙委") == ["办法1"], "its interpretation is of that source"
 
 
@@ -165,7 +165,7 @@ async def test_a_month_with_many_deadlines_shows_the_first_of_each_day_and_a_day
     assert "All of this day" in month
     assert "All of this day" not in day
     assert month.count("第") < day.count("第")
-    today = (await reader.get("/api/today")).json()["ahead"]
+    today = (await reader.get("/api/v1/today")).json()["ahead"]
     assert today["is_more"] is True
 
 

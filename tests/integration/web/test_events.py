@@ -71,7 +71,7 @@ async def test_the_stream_of_a_run_is_whole_strict_and_goes_on_where_it_was_left
         RunEvent(run_id="told", at=NOON, kind=EventKind.PAGE, data={"url": f"https://o.gov/{n}\nx"}) for n in range(30)
     ]
     await desk.app.store.run_events.add(reported)
-    answer = await client.get("/api/runs/told/events")
+    answer = await client.get("/api/v1/runs/told/events")
     assert answer.headers["content-type"].startswith("text/event-stream")
     first, *pages, last = parsed(answer.text)
     assert (first["event"], first["id"], last["event"], last["data"]) == (
@@ -84,9 +84,9 @@ async def test_the_stream_of_a_run_is_whole_strict_and_goes_on_where_it_was_left
     numbers = [int(page["id"]) for page in pages]
     assert numbers == sorted(set(numbers))
     assert last["id"] == pages[-1]["id"]
-    back = await client.get("/api/runs/told/events?after=1", headers={"Last-Event-ID": pages[9]["id"]})
+    back = await client.get("/api/v1/runs/told/events?after=1", headers={"Last-Event-ID": pages[9]["id"]})
     assert [row["id"] for row in parsed(back.text)[1:-1]] == [page["id"] for page in pages[10:]]
-    assert (await client.get("/api/runs/told/events", headers={"Last-Event-ID": "x"})).status_code == 422
+    assert (await client.get("/api/v1/runs/told/events", headers={"Last-Event-ID": "x"})).status_code == 422
 
 
 async def lines_of(client: httpx.AsyncClient, path: str, *, until: str) -> list[str]:
@@ -112,7 +112,7 @@ async def test_two_who_watch_are_told_as_it_happens_and_nothing_stays_behind_whe
             await asyncio.sleep(0.02)
 
     running = asyncio.create_task(run())
-    both = await asyncio.gather(*(lines_of(client, "/api/runs/goes/events", until="o.gov/19/") for _ in range(2)))
+    both = await asyncio.gather(*(lines_of(client, "/api/v1/runs/goes/events", until="o.gov/19/") for _ in range(2)))
     await running
     await log.close()
     for lines in both:

@@ -2,8 +2,10 @@
 
 import datetime as dt
 import re
+from pathlib import Path
 from typing import Any
 
+import feedparser
 import httpx
 import pytest
 from icalendar import Calendar
@@ -21,6 +23,7 @@ from monitor.vocabulary import DateSource, DeadlineKind, ItemType, Role, RunStat
 from tests.integration.web.conftest import Desk
 
 ATOM = "{http://www.w3.org/2005/Atom}"
+ATOM_SCHEMA = etree.RelaxNG(etree.parse(Path(__file__).parents[2] / "unit" / "exports" / "atom.rng"))
 INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(Z|[+-]\d\d:\d\d)")
 
 
@@ -66,7 +69,7 @@ async def make_key(desk: Desk, language: str = "zh") -> dict[str, Any]:
     reader = Actor("reader", Role.READER)
     await desk.app.topics.follow(topic.id, by=reader)
     await desk.app.marks.save_view("未读", {"unread": True, "type": ["通知"]}, by=reader)
-    answer = await browser.send("POST", "/api/me/feed-keys", json={"label": "Miniflux"})
+    answer = await browser.send("POST", "/api/v1/me/feed-keys", json={"label": "Miniflux"})
     assert answer.status_code == 201, answer.text
     made: dict[str, Any] = answer.json()
     return made
@@ -127,9 +130,17 @@ async def test_every_feed_of_the_list_is_valid_and_is_not_sent_a_second_time(she
             assert all({"UID", "DTSTAMP", "DTSTART"} <= set(event) for event in calendar.walk("VEVENT"))
             counts.append(len(calendar.walk("VEVENT")))
         elif ".atom" in address:
-            ids = check_atom(etree.fromstring(answer.content), address=address)
+            root = etree.fromstring(answer.content)
+            ATOM_SCHEMA.assertValid(root)
+            ids = check_atom(root, address=address)
+            parsed = feedparser.parse(answer.content)
+            assert (parsed.bozo, parsed.version, [entry.id for entry in parsed.entries]) == (False, "atom10", ids)
+            assert all(entry.title and entry.link and entry.updated_parsed for entry in parsed.entries)
             twin = address.replace(".atom", ".json")
-            assert check_json_feed((await nobody.get(twin)).json(), address=twin) == ids
+            shown = await nobody.get(twin)
+            assert check_json_feed(shown.json(), address=twin) == ids
+            again = await nobody.get(twin, headers={"If-None-Match": shown.headers["etag"]})
+            assert (again.status_code, again.content) == (304, b"")
             assert len(set(ids)) == len(ids), "the page that two sources found is one entry"
             counts.append(len(ids))
             assert ("last-modified" in answer.headers) is bool(ids)
@@ -153,20 +164,20 @@ async def test_a_key_opens_feeds_alone_until_it_is_revoked_or_its_person_is_shut
     made, nobody = await make_key(shelf), await shelf.client()
     browser = await shelf.sign_in("reader")
     key = made["opml"].split("/")[-2]
-    (kept,) = (await browser.get("/api/me/feed-keys")).json()["feed_keys"]
+    (kept,) = (await browser.get("/api/v1/me/feed-keys")).json()["feed_keys"]
     assert (kept["label"], kept["last_used_at"], key in str(kept)) == ("Miniflux", None, False)
     assert (await nobody.get(made["opml"])).status_code == 200
-    assert (await browser.get("/api/me/feed-keys")).json()["feed_keys"][0]["last_used_at"] is not None
+    assert (await browser.get("/api/v1/me/feed-keys")).json()["feed_keys"][0]["last_used_at"] is not None
     for headers in ({"Authorization": f"Bearer {key}"}, {"Cookie": f"monitor_session={key}"}):
-        assert (await nobody.get("/api/items", headers=headers)).status_code == 401
+        assert (await nobody.get("/api/v1/items", headers=headers)).status_code == 401
     assert (await nobody.get(made["opml"].replace(key, "x" * 43))).status_code == 404
     for block, status in ((shelf.app.people.block_sign_in, 404), (shelf.app.people.allow_sign_in, 200)):
         await block("reader", by=COMMAND_LINE)
         assert (await nobody.get(made["opml"])).status_code == status
     editor = await shelf.sign_in("editor")
-    assert (await editor.send("DELETE", f"/api/me/feed-keys/{kept['id']}")).status_code == 404
+    assert (await editor.send("DELETE", f"/api/v1/me/feed-keys/{kept['id']}")).status_code == 404
     browser = await shelf.sign_in("reader")
-    assert (await browser.send("DELETE", f"/api/me/feed-keys/{kept['id']}")).status_code == 204
+    assert (await browser.send("DELETE", f"/api/v1/me/feed-keys/{kept['id']}")).status_code == 204
     assert (await nobody.get(made["opml"])).status_code == 404
 
 

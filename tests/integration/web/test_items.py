@@ -110,7 +110,7 @@ async def keep(shelf: Shelf, claims: list[tuple[ClaimKind, str, str]], body: byt
 
 
 async def titles(browser: Any, query: str) -> list[int]:
-    answer = await browser.get(f"/api/items?{query}")
+    answer = await browser.get(f"/api/v1/items?{query}")
     assert answer.status_code == 200, answer.text
     return [item["id"] for item in answer.json()["items"]]
 
@@ -120,8 +120,8 @@ async def test_a_search_that_stopped_early_says_how_far_it_read_and_goes_on(
 ) -> None:
     monkeypatch.setattr(fulltext, "MAX_PAGE_TEXTS", 1)
     browser = await shelf.desk.sign_in("reader")
-    first = (await browser.get("/api/items", params={"q": "正文第3篇"})).json()
-    second = (await browser.get("/api/items", params={"q": "正文第3篇", "cursor": first["next"]})).json()
+    first = (await browser.get("/api/v1/items", params={"q": "正文第3篇"})).json()
+    second = (await browser.get("/api/v1/items", params={"q": "正文第3篇", "cursor": first["next"]})).json()
     assert first["searched_since"] == "2026-11-18"
     assert [item["id"] for item in [*first["items"], *second["items"]]] == [shelf.ids[5], shelf.ids[2]]
     shown = (await browser.get("/items", params={"q": "正文第3篇"})).text
@@ -149,7 +149,7 @@ async def test_the_list_is_narrowed_by_every_filter(shelf: Shelf) -> None:
 async def test_a_list_goes_on_where_its_cursor_says(shelf: Shelf) -> None:
     browser = await shelf.desk.sign_in("reader")
     for query in ("", "&q=通知"):
-        seen, address = [], f"/api/items?limit=4{query}"
+        seen, address = [], f"/api/v1/items?limit=4{query}"
         answer = (await browser.get(address)).json()
         seen += [item["id"] for item in answer["items"]]
         assert answer["total"] in (6, None)
@@ -159,11 +159,11 @@ async def test_a_list_goes_on_where_its_cursor_says(shelf: Shelf) -> None:
         assert sorted(seen) == sorted(shelf.ids)
         assert len(seen) == 6
     for wrong in ("x", "WyJ4Iiw3XQ", "WzcsIngiXQ"):
-        assert (await browser.get(f"/api/items?cursor={wrong}")).status_code == 400
-    assert (await browser.get("/api/items?q=。")).status_code == 400
-    assert (await browser.get("/api/items?source=never")).status_code == 404
+        assert (await browser.get(f"/api/v1/items?cursor={wrong}")).status_code == 400
+    assert (await browser.get("/api/v1/items?q=。")).status_code == 400
+    assert (await browser.get("/api/v1/items?source=never")).status_code == 404
     for wrong in ("since=2026-02-30", "since=0", "seen_since=0", "seen_since=2026-02-03T08:00:00"):
-        assert (await browser.get(f"/api/items?{wrong}")).status_code == 422
+        assert (await browser.get(f"/api/v1/items?{wrong}")).status_code == 422
     seen = NOW.astimezone(ZoneInfo("Asia/Shanghai"))
     assert len(await titles(browser, f"seen_since={quote(seen.isoformat())}")) == 6
     assert await titles(browser, f"seen_since={quote((seen + dt.timedelta(seconds=1)).isoformat())}") == []
@@ -184,7 +184,7 @@ async def test_the_page_marks_what_was_searched_for_and_nothing_of_it_is_markup(
 
 async def test_a_star_is_given_and_taken_with_and_without_a_script(shelf: Shelf) -> None:
     browser, other = await shelf.desk.sign_in("reader"), await shelf.desk.sign_in("editor")
-    assert (await browser.send("PUT", f"/api/items/{shelf.first}/star")).status_code == 204
+    assert (await browser.send("PUT", f"/api/v1/items/{shelf.first}/star")).status_code == 204
     assert await titles(browser, "starred=true") == [shelf.first]
     assert await titles(other, "starred=true") == []
     page = (await browser.get("/items?starred=true")).text
@@ -193,24 +193,24 @@ async def test_a_star_is_given_and_taken_with_and_without_a_script(shelf: Shelf)
     assert (answer.status_code, answer.headers["location"]) == (303, "/items?starred=true")
     answer = await browser.post("/items/marks", {"do": f"star-{shelf.first}", "back": "//evil.example/"})
     assert answer.headers["location"] == "/"
-    assert (await browser.send("DELETE", f"/api/items/{shelf.first}/star")).status_code == 204
+    assert (await browser.send("DELETE", f"/api/v1/items/{shelf.first}/star")).status_code == 204
     assert await titles(browser, "starred=true") == []
-    assert (await browser.send("PUT", "/api/items/999/star")).status_code == 404
+    assert (await browser.send("PUT", "/api/v1/items/999/star")).status_code == 404
 
 
 async def test_a_hidden_item_leaves_lists_feeds_exports_and_briefings_until_it_is_shown(shelf: Shelf) -> None:
     reader, editor = await shelf.desk.sign_in("reader"), await shelf.desk.sign_in("editor")
-    path = f"/api/items/{shelf.first}"
+    path = f"/api/v1/items/{shelf.first}"
     assert (await reader.send("PUT", f"{path}/hidden", json={"reason": "重复"})).status_code == 403
     assert (await reader.post("/items/marks", {"do": f"hide-{shelf.first}"})).status_code == 403
-    assert (await reader.send("POST", "/api/items/marks", json={"action": "hide", "items": [1]})).status_code == 403
+    assert (await reader.send("POST", "/api/v1/items/marks", json={"action": "hide", "items": [1]})).status_code == 403
     hidden = await editor.send("PUT", f"{path}/hidden", json={"reason": "重复"})
     assert hidden.json() | {"at": ""} == {"person": "editor", "reason": "重复", "at": ""}
     assert shelf.first not in await titles(reader, "")
     assert await titles(reader, "hidden=only") == [shelf.first]
     assert shelf.first in await titles(reader, "hidden=both")
     assert "https://示例部.example/tz/1.html" not in (await reader.get("/feeds/items.atom")).text
-    assert "https://示例部.example/tz/1.html" not in (await reader.get("/api/items/export")).text
+    assert "https://示例部.example/tz/1.html" not in (await reader.get("/api/v1/items/export")).text
     page = (await editor.get(f"/items/{shelf.first}")).text
     assert "重复" in page
     assert (await editor.post("/items/marks", {"do": f"unhide-{shelf.first}"})).status_code == 303
@@ -221,7 +221,7 @@ async def test_a_hidden_item_leaves_lists_feeds_exports_and_briefings_until_it_i
 
 
 async def mark(browser: Any, action: str, *items: int) -> list[int]:
-    answer = await browser.send("POST", "/api/items/marks", json={"action": action, "items": list(items)})
+    answer = await browser.send("POST", "/api/v1/items/marks", json={"action": action, "items": list(items)})
     assert answer.status_code == 200, answer.text
     changed: list[int] = answer.json()["changed"]
     return changed
@@ -252,11 +252,11 @@ async def test_an_item_is_unread_until_somebody_reads_it_or_all(shelf: Shelf) ->
     assert await mark(browser, "read", shelf.first) == []
     assert set(await titles(browser, "unread=true")) == {*shelf.ids[1:]}
     assert set(await titles(other, "unread=true")) == set(shelf.ids)
-    listed = (await browser.get("/api/items")).json()["items"]
+    listed = (await browser.get("/api/v1/items")).json()["items"]
     assert [entry["id"] for entry in listed if not entry["unread"]] == [shelf.first]
 
     earlier = (NOW - dt.timedelta(hours=1)).isoformat()
-    assert (await browser.send("PUT", "/api/items/read-until", json={"until": earlier})).status_code == 204
+    assert (await browser.send("PUT", "/api/v1/items/read-until", json={"until": earlier})).status_code == 204
     assert len(await titles(browser, "unread=true")) == 5
     answer = await browser.post("/items/read-all", {"until": NOW.isoformat(), "back": "/items"})
     assert answer.status_code == 303
@@ -272,28 +272,34 @@ async def test_the_order_of_importance_goes_on_where_its_cursor_says(shelf: Shel
     one, two, three, four, five, six = shelf.ids
     cursor, found = "", []
     for _ in range(6):
-        answer = (await browser.get(f"/api/items?sort=importance&limit=1&cursor={cursor}")).json()
+        answer = (await browser.get(f"/api/v1/items?sort=importance&limit=1&cursor={cursor}")).json()
         found += [entry["id"] for entry in answer["items"]]
         cursor = answer["next"] or ""
     assert found == [five, two, four, one, six, three]
     assert cursor == ""
     assert set(await titles(browser, "tier=1&tier=2")) == {two, four, five}
-    assert (await browser.get("/api/items?sort=importance&cursor=WyIyMDI2LTExLTIwIiwxXQ")).status_code == 400
+    assert (await browser.get("/api/v1/items?sort=importance&cursor=WyIyMDI2LTExLTIwIiwxXQ")).status_code == 400
 
 
 async def test_a_view_keeps_filters_under_a_name_with_its_count(shelf: Shelf) -> None:
     browser, other = await shelf.desk.sign_in("reader"), await shelf.desk.sign_in("editor")
     saved = await browser.post("/items/views", {"name": " 储能 ", "filters": "source=示例部&q=储能&tier=4"})
     assert saved.status_code == 303
-    views = (await browser.get("/api/items/views")).json()["views"]
+    views = (await browser.get("/api/v1/items/views")).json()["views"]
     assert views == [{"name": "储能", "filters": {"q": "储能", "source": ["示例部"], "tier": [4]}}]
     page = (await browser.get("/items")).text
     assert re.search(r">储能 <span class=\"soft\">2</span>", page)
     assert "储能 <span" not in (await other.get("/items")).text
     assert (await browser.post("/items/views", {"name": " ", "filters": "tier=4"})).status_code == 400
     assert (await browser.post("/items/views", {"name": "x", "filters": "tier=9"})).status_code == 400
-    assert (await browser.send("DELETE", "/api/items/views/储能")).status_code == 204
-    assert (await browser.get("/api/items/views")).json()["views"] == []
+    for flag in ("late", "changed", "unread", "later", "starred"):
+        number = await browser.send("PUT", "/api/v1/items/views/x", json={"filters": {flag: 0}})
+        assert number.status_code == 422, flag
+        word = await browser.send("PUT", "/api/v1/items/views/x", json={"filters": {flag: False}})
+        assert word.status_code == 200, flag
+    for name in ("x", "储能"):
+        assert (await browser.send("DELETE", f"/api/v1/items/views/{name}")).status_code == 204
+    assert (await browser.get("/api/v1/items/views")).json()["views"] == []
 
 
 async def test_items_are_put_into_a_briefing_by_importance_and_taken_out_again(shelf: Shelf) -> None:
@@ -301,10 +307,10 @@ async def test_items_are_put_into_a_briefing_by_importance_and_taken_out_again(s
     one, two, three = shelf.ids[:3]
     for item_id, tier in ((one, 3), (two, 1), (three, 2)):
         await store.items.update(item_id, tier=tier)
-    answer = await editor.send("POST", "/api/briefings/blank", json={"language": "zh"})
+    answer = await editor.send("POST", "/api/v1/briefings/blank", json={"language": "zh"})
     assert answer.status_code == 201, answer.text
     made = answer.json()
-    path = f"/api/briefings/{made['id']}"
+    path = f"/api/v1/briefings/{made['id']}"
 
     async def shown() -> list[int]:
         return [item["id"] for item in (await editor.get(path)).json()["briefing"]["items"]]
@@ -331,7 +337,7 @@ async def test_items_are_put_into_a_briefing_by_importance_and_taken_out_again(s
 
 async def test_notes_are_for_everybody_and_only_their_writer_removes_them(shelf: Shelf) -> None:
     reader, editor = await shelf.desk.sign_in("reader"), await shelf.desk.sign_in("editor")
-    path = f"/api/items/{shelf.first}"
+    path = f"/api/v1/items/{shelf.first}"
     note = (await reader.send("POST", f"{path}/notes", json={"text": "看\u0000第三条 <i>"})).json()
     assert (note["person"], note["text"]) == ("reader", "看第三条 <i>")
     assert "看第三条 &lt;i&gt;" in (await editor.get(f"/items/{shelf.first}")).text
@@ -345,18 +351,18 @@ async def test_notes_are_for_everybody_and_only_their_writer_removes_them(shelf:
 
 async def test_feedback_says_what_the_next_ranking_will_do(shelf: Shelf) -> None:
     reader = await shelf.desk.sign_in("reader")
-    path = f"/api/items/{shelf.first}"
+    path = f"/api/v1/items/{shelf.first}"
     assert (await reader.send("PUT", f"{path}/feedback", json={"wish": "sideways"})).status_code == 422
     assert (await reader.send("PUT", f"{path}/feedback", json={"wish": "higher"})).status_code == 204
     detail = (await reader.get(path)).json()
     assert (detail["lift"], [feedback["wish"] for feedback in detail["feedback"]]) == ("higher", ["higher"])
-    like = (await reader.get(f"/api/items/{shelf.ids[1]}")).json()
+    like = (await reader.get(f"/api/v1/items/{shelf.ids[1]}")).json()
     assert (like["lift"], like["feedback"], [like_feedback["item"] for like_feedback in like["like_feedback"]]) == (
         "higher",
         [],
         [shelf.first],
     )
-    assert (await reader.get(f"/api/items/{shelf.ids[3]}")).json()["lift"] is None
+    assert (await reader.get(f"/api/v1/items/{shelf.ids[3]}")).json()["lift"] is None
     assert (await reader.post(f"/items/{shelf.first}/feedback", {"wish": "none"})).status_code == 303
     assert (await reader.get(path)).json()["feedback"] == []
 
@@ -373,10 +379,10 @@ async def test_evidence_leads_to_the_passage_on_the_saved_page(shelf: Shelf) -> 
             (ClaimKind.SUMMARY, "没有的话。", "这句话不在页面上。"),
         ],
     )
-    proof = (await reader.get(f"/api/items/{shelf.first}/evidence")).json()
+    proof = (await reader.get(f"/api/v1/items/{shelf.first}/evidence")).json()
     assert [claim["kind"] for claim in proof["claims"]] == ["figure", "date", "page", "attachment", "summary"]
     assert [record["file"] for record in proof["records"]] == [None]
-    admins = (await admin.get(f"/api/items/{shelf.first}/evidence")).json()
+    admins = (await admin.get(f"/api/v1/items/{shelf.first}/evidence")).json()
     assert admins["records"][0]["file"].endswith(".warc.gz")
     page = (await reader.get(f"/items/{shelf.first}")).text
     assert f"/items/{shelf.first}/saved?claim=1#passage" in page
@@ -385,21 +391,21 @@ async def test_evidence_leads_to_the_passage_on_the_saved_page(shelf: Shelf) -> 
     assert record in saved.text
     assert "<script>alert" not in saved.text
     assert "&lt;img src=x onerror=alert(2)&gt;" in saved.text
-    answer = (await reader.get(f"/api/items/{shelf.first}/saved?claim=2")).json()
+    answer = (await reader.get(f"/api/v1/items/{shelf.first}/saved?claim=2")).json()
     assert answer["text"][answer["start"] : answer["end"]] == "2026-11-20"
     assert answer["text"][: answer["start"]].endswith(
         "发布日期："
     )  # the one beside the title, not the first on the page
-    whole = (await reader.get(f"/api/items/{shelf.first}/saved?claim=3")).json()
+    whole = (await reader.get(f"/api/v1/items/{shelf.first}/saved?claim=3")).json()
     assert (whole["start"], whole["text"].count("2026-11-20")) == (None, 3)
-    source = (await reader.get(f"/api/items/{shelf.first}/saved?claim=4")).json()
+    source = (await reader.get(f"/api/v1/items/{shelf.first}/saved?claim=4")).json()
     assert source["is_source"]
     assert source["text"][source["start"] : source["end"]] == "/tz/9.html"
     lost = await reader.get(f"/items/{shelf.first}/saved?claim=5")
     assert "<mark" not in lost.text
     assert "这句话不在页面上" in lost.text
-    assert (await reader.get(f"/api/items/{shelf.first}/saved?claim=6")).status_code == 404
-    assert (await reader.get(f"/api/items/{shelf.ids[1]}/saved")).status_code == 404
+    assert (await reader.get(f"/api/v1/items/{shelf.first}/saved?claim=6")).status_code == 404
+    assert (await reader.get(f"/api/v1/items/{shelf.ids[1]}/saved")).status_code == 404
 
 
 async def test_a_record_that_was_altered_proves_nothing_and_that_is_said(shelf: Shelf) -> None:
@@ -407,7 +413,7 @@ async def test_a_record_that_was_altered_proves_nothing_and_that_is_said(shelf: 
     await keep(shelf, [(ClaimKind.FIGURE, "3.5万千瓦", "总装机容量3.5万千瓦")])
     (file,) = shelf.desk.app.settings.data_dir.rglob("*.warc.gz")
     file.write_bytes(b"something else")
-    answer = (await reader.get(f"/api/items/{shelf.first}/saved?claim=1")).json()
+    answer = (await reader.get(f"/api/v1/items/{shelf.first}/saved?claim=1")).json()
     assert (answer["text"], answer["start"]) == ("", None)
     assert answer["problem_code"] == "record.altered"
     for path in (f"/items/{shelf.first}", f"/items/{shelf.first}/saved?claim=1"):
@@ -441,20 +447,20 @@ async def test_changes_are_shown_as_a_difference(shelf: Shelf) -> None:
 
 async def test_copies_of_a_document_name_each_other(shelf: Shelf) -> None:
     reader = await shelf.desk.sign_in("reader")
-    detail = (await reader.get(f"/api/items/{shelf.first}")).json()
+    detail = (await reader.get(f"/api/v1/items/{shelf.first}")).json()
     assert [copy["id"] for copy in detail["copies"]] == [shelf.ids[3]]
-    assert (await reader.get(f"/api/items/{shelf.ids[1]}")).json()["interpretations"] == []
+    assert (await reader.get(f"/api/v1/items/{shelf.ids[1]}")).json()["interpretations"] == []
     assert f'href="/items/{shelf.ids[3]}"' in (await reader.get(f"/items/{shelf.first}")).text
 
 
 async def test_exports_and_the_feed_hold_what_the_filters_leave(shelf: Shelf) -> None:
     reader = await shelf.desk.sign_in("reader")
-    answer = await reader.get("/api/items/export?format=csv&source=乙委")
+    answer = await reader.get("/api/v1/items/export?format=csv&source=乙委")
     assert 'filename="items.csv"' in answer.headers["content-disposition"]
     assert len(list(csv.DictReader(io.StringIO(answer.text.removeprefix("\ufeff"))))) == 3
-    assert len(json.loads((await reader.get("/api/items/export?format=json&q=光伏")).text)["items"]) == 2
-    assert (await reader.get("/api/items/export?format=xlsx")).content.startswith(b"PK")
-    assert (await reader.get("/api/items/export?format=pdf")).status_code == 422
+    assert len(json.loads((await reader.get("/api/v1/items/export?format=json&q=光伏")).text)["items"]) == 2
+    assert (await reader.get("/api/v1/items/export?format=xlsx")).content.startswith(b"PK")
+    assert (await reader.get("/api/v1/items/export?format=pdf")).status_code == 422
     feed = await reader.get("/feeds/items.atom?type=通知&limit=2")
     assert feed.headers["content-type"].startswith("application/atom+xml")
     root = etree.fromstring(feed.content)
@@ -472,9 +478,15 @@ async def test_feed_readers_sign_in_with_a_token_as_their_password(shelf: Shelf)
 
 async def test_no_item_is_no_page(shelf: Shelf) -> None:
     reader = await shelf.desk.sign_in("reader")
-    for path in ("/items/999", "/items/999/saved", "/api/items/999", "/api/items/999/evidence", "/api/items/999/saved"):
+    for path in (
+        "/items/999",
+        "/items/999/saved",
+        "/api/v1/items/999",
+        "/api/v1/items/999/evidence",
+        "/api/v1/items/999/saved",
+    ):
         assert (await reader.get(path)).status_code == 404
-    assert (await reader.get("/api/items/0")).status_code == 422
+    assert (await reader.get("/api/v1/items/0")).status_code == 422
 
 
 async def judge(shelf: Shelf, rows: list[tuple[str, Verdict, JudgedBy, str, list[dict[str, Any]]]]) -> None:
@@ -571,14 +583,14 @@ async def test_an_item_that_nothing_judged_is_shown_as_ever(shelf: Shelf) -> Non
     assert '<p class="summary" lang="zh">部署&lt;b&gt;专项&lt;/b&gt;检查。</p>' in page
     assert 'class="verdict"' not in page
     assert "未核实" not in page
-    assert (await browser.get(f"/api/items/{shelf.first}")).json()["statements"] is None
+    assert (await browser.get(f"/api/v1/items/{shelf.first}")).json()["statements"] is None
 
 
 async def test_programs_get_verdicts_and_counts(judged_shelf: Shelf) -> None:
     browser = await judged_shelf.desk.sign_in("reader")
-    whole = (await browser.get(f"/api/items/{judged_shelf.first}")).json()
+    whole = (await browser.get(f"/api/v1/items/{judged_shelf.first}")).json()
     assert (whole["statements"]["supported_by_model"], whole["statements"]["unchecked"]) == (1, 1)
-    claims = (await browser.get(f"/api/items/{judged_shelf.first}/evidence")).json()["claims"]
+    claims = (await browser.get(f"/api/v1/items/{judged_shelf.first}/evidence")).json()["claims"]
     assert [(claim["verdict"], claim["judged_by"]) for claim in claims] == [
         (None, None),
         ("supported", "code"),
@@ -586,11 +598,11 @@ async def test_programs_get_verdicts_and_counts(judged_shelf: Shelf) -> None:
         ("supported", "model"),
     ]
     assert claims[2]["reasons"] == [{"code": "quantifier", "args": {"said": "<i>全省"}}]
-    exported = (await browser.get("/api/items/export?format=csv&q=光伏发电&source=示例部")).text
+    exported = (await browser.get("/api/v1/items/export?format=csv&q=光伏发电&source=示例部")).text
     row = next(csv.DictReader(io.StringIO(exported.removeprefix("\ufeff"))))
     assert json.loads(row["statements"])["unchecked"] == 1
     assert "近 7 天的摘要： 共 3 句" in " ".join((await browser.get("/health")).text.split())
-    assert (await browser.get("/api/health")).json()["machine"]["statements"]["supported_by_model"] == 1
+    assert (await browser.get("/api/v1/health")).json()["machine"]["statements"]["supported_by_model"] == 1
     metrics = (await browser.get("/metrics")).text
     assert 'monitor_statements_total{by="code",verdict="supported"} 1.0' in metrics
     assert 'monitor_statements_total{by="",verdict="contradicted"} 1.0' in metrics

@@ -77,7 +77,7 @@ async def test_everybody_ends_their_own_sessions_and_an_administrator_anybodys(d
     (left,) = await desk.app.people.list_sessions("reader")
     (of_admin,) = await desk.app.people.list_sessions("admin")
     assert (await here.post(f"/account/sessions/{of_admin.id}/end")).status_code == 404
-    assert (await here.send("DELETE", f"/api/me/sessions/{of_admin.id}")).status_code == 404
+    assert (await here.send("DELETE", f"/api/v1/me/sessions/{of_admin.id}")).status_code == 404
     assert (await admin.post(f"/settings/people/sessions/{left.id}/end")).status_code == 303
     assert (await here.get("/account")).status_code == 303
 
@@ -91,7 +91,7 @@ async def test_a_password_is_changed_with_the_old_one(desk: Any) -> None:
     assert (await browser.post("/account/password", asked | {"old": PASSWORD})).status_code == 303
     assert (await browser.get("/account")).status_code == 200
     changed = {"old": "another long sentence", "new": PASSWORD}
-    assert (await browser.send("PUT", "/api/me/password", json=changed)).status_code == 204
+    assert (await browser.send("PUT", "/api/v1/me/password", json=changed)).status_code == 204
     assert await actions(desk) == [("reader", "person.password", "reader")] * 2
     failed, *_ = await desk.app.audit.list_entries(action=AuditAction.SIGN_IN_FAILED)
     assert (failed.person, failed.address, failed.detail) == ("reader", "127.0.0.1", {"reason": "wrong_old"})
@@ -105,12 +105,12 @@ async def test_a_token_is_shown_once_and_does_what_its_maker_may(desk: Any) -> N
     greater = await reader.post("/account/tokens", {"name": "more", "role": "admin", "days": ""})
     assert greater.status_code == 400
     program = await desk.client(headers={"Authorization": f"Bearer {token}"})
-    assert (await program.get("/api/me")).json() == {"name": "laptop", "role": "reader"}
-    assert (await program.post("/api/me/tokens", json={"name": "child"})).status_code == 403
+    assert (await program.get("/api/v1/me")).json() == {"name": "laptop", "role": "reader"}
+    assert (await program.post("/api/v1/me/tokens", json={"name": "child"})).status_code == 403
     assert (await program.get("/account")).status_code == 403
     assert "laptop" in (await admin.get("/settings/tokens")).text
     await admin.post("/settings/tokens/laptop/revoke")
-    assert (await program.get("/api/me")).status_code == 401
+    assert (await program.get("/api/v1/me")).status_code == 401
     made = secret_in(await admin.post("/settings/tokens", {"name": "metrics", "role": "reader", "days": ""}))
     assert (await (await desk.client(headers={"Authorization": f"bearer {made}"})).get("/metrics")).status_code == 200
     assert (await reader.post("/account/tokens/metrics/revoke")).status_code == 404
@@ -118,25 +118,25 @@ async def test_a_token_is_shown_once_and_does_what_its_maker_may(desk: Any) -> N
 
 async def test_the_api_does_what_the_pages_do(desk: Any) -> None:
     admin = await desk.sign_in("admin")
-    made = await admin.send("POST", "/api/people", json={"name": "anna", "role": "editor"})
+    made = await admin.send("POST", "/api/v1/people", json={"name": "anna", "role": "editor"})
     assert (made.status_code, made.json()["name"]) == (201, "anna")
-    assert (await admin.send("POST", "/api/people", json={"name": "ANNA"})).status_code == 409
-    changed = await admin.send("PATCH", "/api/people/anna", json={"role": "reader", "is_shut_out": True})
+    assert (await admin.send("POST", "/api/v1/people", json={"name": "ANNA"})).status_code == 409
+    changed = await admin.send("PATCH", "/api/v1/people/anna", json={"role": "reader", "is_shut_out": True})
     assert (changed.json()["role"], changed.json()["is_shut_out"]) == ("reader", True)
-    assert (await admin.send("POST", "/api/people/anna/reset")).json()["password"] != made.json()["password"]
-    people = (await admin.get("/api/people")).json()
+    assert (await admin.send("POST", "/api/v1/people/anna/reset")).json()["password"] != made.json()["password"]
+    people = (await admin.get("/api/v1/people")).json()
     assert [person["name"] for person in people["people"]] == ["admin", "anna"]
     assert people["next"] is None
-    token = await admin.send("POST", "/api/tokens", json={"name": "t", "scopes": ["read"], "days": 1})
+    token = await admin.send("POST", "/api/v1/tokens", json={"name": "t", "scopes": ["read"], "days": 1})
     assert token.status_code == 201
-    (row,) = (await admin.get("/api/tokens")).json()["tokens"]
+    (row,) = (await admin.get("/api/v1/tokens")).json()["tokens"]
     assert (row["name"], row["scopes"], row["created_by"]) == ("t", ["read"], "admin")
     assert "hash" not in row
-    assert (await admin.send("DELETE", "/api/tokens/t")).status_code == 204
-    assert (await admin.send("DELETE", "/api/tokens/t")).status_code == 404
-    (session,) = (await admin.get("/api/sessions", params={"person": "admin"})).json()["sessions"]
+    assert (await admin.send("DELETE", "/api/v1/tokens/t")).status_code == 204
+    assert (await admin.send("DELETE", "/api/v1/tokens/t")).status_code == 404
+    (session,) = (await admin.get("/api/v1/sessions", params={"person": "admin"})).json()["sessions"]
     assert session["is_this"]
-    assert (await admin.get("/api/people/nobody")).headers["content-type"] == "application/problem+json"
+    assert (await admin.get("/api/v1/people/nobody")).headers["content-type"] == "application/problem+json"
 
 
 async def test_the_audit_is_paged_filtered_and_shows_what_was_before_and_after(desk: Any) -> None:
@@ -158,10 +158,10 @@ async def test_the_audit_is_paged_filtered_and_shows_what_was_before_and_after(d
     assert older
     assert "来源-2<" in (await admin.get(older[1].replace("&amp;", "&"))).text
     assert "来源-51" not in (await admin.get("/audit", params={"action": "person"})).text
-    first = (await admin.get("/api/audit", params={"action": "source.edit", "limit": 50})).json()
-    rest = (await admin.get("/api/audit", params={"action": "source.edit", "cursor": first["next"]})).json()
+    first = (await admin.get("/api/v1/audit", params={"action": "source.edit", "limit": 50})).json()
+    rest = (await admin.get("/api/v1/audit", params={"action": "source.edit", "cursor": first["next"]})).json()
     assert [len(first["entries"]), len(rest["entries"]), rest["next"]] == [50, 2, None]
-    assert (await admin.get("/api/audit", params={"cursor": "!"})).status_code == 400
+    assert (await admin.get("/api/v1/audit", params={"cursor": "!"})).status_code == 400
 
 
 async def test_the_audit_is_exported_as_lines_and_that_is_on_record(desk: Any) -> None:
@@ -169,15 +169,15 @@ async def test_the_audit_is_exported_as_lines_and_that_is_on_record(desk: Any) -
     by = Actor("anna", Role.EDITOR, address="192.0.2.7")
     for number in range(1001):
         await desk.app.audit.record(by, AuditAction.SOURCE_EDIT, f"来源-{number}", after={"n": number})
-    answer = await admin.get("/api/audit/export")
+    answer = await admin.get("/api/v1/audit/export")
     assert answer.headers["content-disposition"] == 'attachment; filename="audit.jsonl"'
     lines = [json.loads(line) for line in answer.text.splitlines()]
     assert [line["subject"] for line in lines] == ["admin", *(f"来源-{number}" for number in range(1001)), "audit"]
     assert (lines[1]["person"], lines[1]["address"], lines[1]["detail"]) == ("anna", "192.0.2.7", {"after": {"n": 0}})
     assert (lines[-1]["person"], lines[-1]["action"], lines[-1]["address"]) == ("admin", "audit.export", "127.0.0.1")
-    assert (await admin.get("/api/audit/export", params={"until": "2026-01-01"})).text == ""
-    assert (await admin.get("/api/audit/export", params={"until": "9999-12-31"})).status_code == 400
-    assert (await (await desk.sign_in("editor")).get("/api/audit/export")).status_code == 403
+    assert (await admin.get("/api/v1/audit/export", params={"until": "2026-01-01"})).text == ""
+    assert (await admin.get("/api/v1/audit/export", params={"until": "9999-12-31"})).status_code == 400
+    assert (await (await desk.sign_in("editor")).get("/api/v1/audit/export")).status_code == 403
 
 
 async def test_the_audit_is_found_by_where_it_came_from(desk: Any) -> None:
@@ -188,6 +188,6 @@ async def test_the_audit_is_found_by_where_it_came_from(desk: Any) -> None:
     page = (await admin.get("/audit", params={"address": " 192.0.2.7 "})).text
     assert "from 192.0.2.7" in page
     assert "from 198.51.100.3" not in page
-    (entry,) = (await admin.get("/api/audit", params={"address": "198.51.100.3"})).json()["entries"]
+    (entry,) = (await admin.get("/api/v1/audit", params={"address": "198.51.100.3"})).json()["entries"]
     assert entry["subject"] == "from 198.51.100.3"
     assert "kept for 1100 days" in page

@@ -47,42 +47,42 @@ async def reader(desk: Any) -> Any:
 
 
 async def test_the_list_goes_on_where_it_ended(reader: Any, filed: list[int]) -> None:
-    first = (await reader.get("/api/policies?limit=2")).json()
-    rest = (await reader.get(f"/api/policies?limit=2&cursor={first['next']}")).json()
+    first = (await reader.get("/api/v1/policies?limit=2")).json()
+    rest = (await reader.get(f"/api/v1/policies?limit=2&cursor={first['next']}")).json()
     assert {policy["name"] for policy in [*first["policies"], *rest["policies"]]} == set(NAMES)
     assert rest["next"] is None
-    [found] = (await reader.get("/api/policies?q=储能&stage=final&source=局")).json()["policies"]
+    [found] = (await reader.get("/api/v1/policies?q=储能&stage=final&source=局")).json()["policies"]
     assert (found["documents"], found["next_deadline"]) == (1, "2050-01-01")
-    assert (await reader.get("/api/policies?stage=repeal")).json()["policies"] == []
-    assert (await reader.get("/api/policies?cursor=x")).status_code == 400
+    assert (await reader.get("/api/v1/policies?stage=repeal")).json()["policies"] == []
+    assert (await reader.get("/api/v1/policies?cursor=x")).status_code == 400
 
 
 async def test_a_policy_is_shown_whole_and_an_item_names_it(reader: Any, filed: list[int]) -> None:
-    [found] = (await reader.get("/api/policies?q=储能")).json()["policies"]
-    file = (await reader.get(f"/api/policies/{found['id']}")).json()
+    [found] = (await reader.get("/api/v1/policies?q=储能")).json()["policies"]
+    file = (await reader.get(f"/api/v1/policies/{found['id']}")).json()
     assert [(member["id"], member["stage"], member["reason_code"]) for member in file["members"]] == [
         (filed[0], "final", "policy.started")
     ]
     assert [(day["item"], day["kind"], day["day"]) for day in file["deadlines"]] == [
         (filed[0], "in_force", "2050-01-01")
     ]
-    item = (await reader.get(f"/api/items/{filed[0]}")).json()
+    item = (await reader.get(f"/api/v1/items/{filed[0]}")).json()
     assert (item["policy"], item["facts"]["stage"]) == ({"id": found["id"], "name": NAMES[0]}, "final")
 
 
 async def test_an_editor_puts_policies_right(desk: Any, reader: Any, filed: list[int]) -> None:
     editor = await desk.program("editor")
-    ids = {row["name"]: row["id"] for row in (await editor.get("/api/policies")).json()["policies"]}
+    ids = {row["name"]: row["id"] for row in (await editor.get("/api/v1/policies")).json()["policies"]}
     first, second = (ids[name] for name in NAMES[:2])
-    assert (await editor.post(f"/api/policies/{second}/documents", json={"item": filed[0]})).status_code == 200
-    assert (await editor.delete(f"/api/policies/{first}/documents/{filed[0]}")).status_code == 204
-    assert (await editor.get(f"/api/policies/{first}")).status_code == 404
-    renamed = await editor.patch(f"/api/policies/{second}", json={"name": "并网"})
+    assert (await editor.post(f"/api/v1/policies/{second}/documents", json={"item": filed[0]})).status_code == 200
+    assert (await editor.delete(f"/api/v1/policies/{first}/documents/{filed[0]}")).status_code == 204
+    assert (await editor.get(f"/api/v1/policies/{first}")).status_code == 404
+    renamed = await editor.patch(f"/api/v1/policies/{second}", json={"name": "并网"})
     assert (renamed.json()["name"], renamed.json()["documents"]) == ("并网", 2)
-    assert (await editor.post("/api/policies", json={"item": filed[0]})).status_code == 409
-    noted = await reader.post(f"/api/policies/{second}/notes", json={"text": "看第九条"})
+    assert (await editor.post("/api/v1/policies", json={"item": filed[0]})).status_code == 409
+    noted = await reader.post(f"/api/v1/policies/{second}/notes", json={"text": "看第九条"})
     assert noted.status_code in (201, 403)  # a reader's token may be for reading alone
-    refused = await reader.patch(f"/api/policies/{second}", json={"name": "x"})
+    refused = await reader.patch(f"/api/v1/policies/{second}", json={"name": "x"})
     assert refused.status_code == 403
-    compared = await editor.get(f"/api/policies/{second}/comparison?before={filed[0]}&after={filed[1]}")
+    compared = await editor.get(f"/api/v1/policies/{second}/comparison?before={filed[0]}&after={filed[1]}")
     assert compared.json()["edits"]

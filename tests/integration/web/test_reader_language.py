@@ -9,38 +9,38 @@ from selectolax.lexbor import LexborHTMLParser
 from monitor.i18n.catalogue import load_catalogue
 
 REFUSALS = (
-    ("GET", "/api/items/999999", None),
-    ("GET", "/api/items?limit=0", None),
-    ("GET", "/api/items?cursor=x", None),
-    ("GET", "/api/items?since=yesterday", None),
-    ("GET", "/api/items?hidden=x", None),
-    ("GET", "/api/sources/999999", None),
-    ("GET", "/api/runs/nothing", None),
+    ("GET", "/api/v1/items/999999", None),
+    ("GET", "/api/v1/items?limit=0", None),
+    ("GET", "/api/v1/items?cursor=x", None),
+    ("GET", "/api/v1/items?since=yesterday", None),
+    ("GET", "/api/v1/items?hidden=x", None),
+    ("GET", "/api/v1/sources/999999", None),
+    ("GET", "/api/v1/runs/nothing", None),
     ("GET", "/api/nothing", None),
-    ("DELETE", "/api/sources", None),
-    ("GET", "/api/research/nothing", None),
-    ("GET", "/api/briefings/999999", None),
-    ("GET", "/api/people/nobody", None),
-    ("POST", "/api/people", {"name": "<b>", "role": "reader"}),
-    ("POST", "/api/people", {"name": "a", "role": "king", "more": 1}),
-    ("POST", "/api/sources", {"name": "x", "url": "nowhere"}),
-    ("POST", "/api/sources", {"name": "x", "url": "https://a.example/", "schedule": "whenever"}),
-    ("POST", "/api/sources", {"name": "x", "url": "https://a.example/", "timezone": "Mars/Base"}),
-    ("POST", "/api/sources/bulk", {"ids": [], "action": "tag"}),
-    ("POST", "/api/briefings", {"days": 0}),
-    ("POST", "/api/briefings", {"day": "soon"}),
-    ("POST", "/api/briefings", {"sources": ["nowhere"]}),
-    ("POST", "/api/briefings/999999/send", {"target": "nowhere"}),
-    ("POST", "/api/research", {"query": " "}),
-    ("POST", "/api/research", {"query": "x", "options": {"models": {"dream": "x"}}}),
-    ("POST", "/api/research", {"query": "x"}),
-    ("PATCH", "/api/settings", {"llm.top_p": "seven"}),
-    ("PATCH", "/api/settings", {"no.such": 1}),
-    ("DELETE", "/api/settings/llm.model", None),
-    ("PUT", "/api/prompts/no.such.prompt", {"text": ""}),
-    ("PUT", "/api/targets/a%20b", {"url": "gopher://x"}),
-    ("POST", "/api/deliveries/nothing/retry", None),
-    ("PUT", "/api/me/password", {"old": "x", "new": "x"}),
+    ("DELETE", "/api/v1/sources", None),
+    ("GET", "/api/v1/research/nothing", None),
+    ("GET", "/api/v1/briefings/999999", None),
+    ("GET", "/api/v1/people/nobody", None),
+    ("POST", "/api/v1/people", {"name": "<b>", "role": "reader"}),
+    ("POST", "/api/v1/people", {"name": "a", "role": "king", "more": 1}),
+    ("POST", "/api/v1/sources", {"name": "x", "url": "nowhere"}),
+    ("POST", "/api/v1/sources", {"name": "x", "url": "https://a.example/", "schedule": "whenever"}),
+    ("POST", "/api/v1/sources", {"name": "x", "url": "https://a.example/", "timezone": "Mars/Base"}),
+    ("POST", "/api/v1/sources/bulk", {"ids": [], "action": "tag"}),
+    ("POST", "/api/v1/briefings", {"days": 0}),
+    ("POST", "/api/v1/briefings", {"day": "soon"}),
+    ("POST", "/api/v1/briefings", {"sources": ["nowhere"]}),
+    ("POST", "/api/v1/briefings/999999/send", {"target": "nowhere"}),
+    ("POST", "/api/v1/research", {"query": " "}),
+    ("POST", "/api/v1/research", {"query": "x", "options": {"models": {"dream": "x"}}}),
+    ("POST", "/api/v1/research", {"query": "x"}),
+    ("PATCH", "/api/v1/settings", {"llm.top_p": "seven"}),
+    ("PATCH", "/api/v1/settings", {"no.such": 1}),
+    ("DELETE", "/api/v1/settings/llm.model", None),
+    ("PUT", "/api/v1/prompts/no.such.prompt", {"text": ""}),
+    ("PUT", "/api/v1/targets/a%20b", {"url": "gopher://x"}),
+    ("POST", "/api/v1/deliveries/nothing/retry", None),
+    ("PUT", "/api/v1/me/password", {"old": "x", "new": "x"}),
 )
 PAGES = (
     "/items?q=。",
@@ -71,7 +71,7 @@ async def test_a_refusal_of_the_api_is_in_the_language_that_was_asked_for(desk: 
         answer = await admin.send(method, path, json=body)
         problem = answer.json()
         assert answer.status_code >= 400, (method, path)
-        assert set(problem) == {"title", "status", "detail", "code", "args"}, (method, path)
+        assert set(problem) == {"type", "title", "status", "detail", "code", "args", "errors"}, (method, path)
         said = f"{problem['title']} {problem['detail']}"
         is_right = not says_chinese(said) if language == "en" else says_chinese(said) and not says_english(said)
         if not is_right or (problem["code"] not in load_catalogue("en") and problem["code"] != "other"):
@@ -81,7 +81,7 @@ async def test_a_refusal_of_the_api_is_in_the_language_that_was_asked_for(desk: 
 
 async def test_without_a_language_the_api_answers_in_english(desk: Any) -> None:
     program = await desk.program("reader")
-    problem = (await program.get("/api/items/999999")).json()
+    problem = (await program.get("/api/v1/items/999999")).json()
     assert not says_chinese(problem["title"] + problem["detail"])
 
 

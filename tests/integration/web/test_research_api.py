@@ -10,6 +10,7 @@ import pytest
 from monitor.db.tables.research import Research, ResearchStatus
 from monitor.services.audit import COMMAND_LINE
 from monitor.services.runtime import WORKER_KIND
+from tests.integration.services.test_research_documents import a_contract
 from tests.integration.web import researches
 
 NOON = dt.datetime(2026, 2, 3, 12, tzinfo=dt.UTC)
@@ -25,7 +26,7 @@ async def editor(desk: Any) -> httpx.AsyncClient:
 
 async def put(desk: Any, task_id: str = "r", **more: Any) -> str:
     await researches.put(desk.app, task_id, **{"at": NOON, "quote": QUOTE, **more})
-    return f"/api/research/{task_id}"
+    return f"/api/v1/research/{task_id}"
 
 
 def problem(answer: httpx.Response, status: int) -> str:
@@ -45,13 +46,13 @@ async def test_a_question_is_put_into_the_queue_as_it_was_asked(desk: Any, edito
             "review_plan": True,
         },
     }
-    assert "monitor serve" in problem(await editor.post("/api/research", json=asked), 400)
+    assert "No worker is at work" in problem(await editor.post("/api/v1/research", json=asked), 400)
     async with desk.app.presence.register(WORKER_KIND):
-        answer = await editor.post("/api/research", json=asked)
+        answer = await editor.post("/api/v1/research", json=asked)
     assert answer.status_code == 202
     (task_id,) = answer.json().values()
     assert answer.json() == {"taskId": task_id}
-    assert answer.headers["location"] == f"/api/research/{task_id}"
+    assert answer.headers["location"] == f"/api/v1/research/{task_id}"
     view = (await editor.get(answer.headers["location"])).json()
     assert (view["query"], view["status"], view["language"], view["progress"]) == (
         "稀土出口管制有哪些变化？",
@@ -87,13 +88,13 @@ async def test_what_breaks_the_bounds_is_refused_in_a_sentence(
     desk: Any, editor: httpx.AsyncClient, name: str, asked: dict[str, Any]
 ) -> None:
     async with desk.app.presence.register(WORKER_KIND):
-        assert problem(await editor.post("/api/research", json=asked), 422), name
-    assert (await editor.get("/api/research")).json() == {"researches": [], "next": None}
+        assert problem(await editor.post("/api/v1/research", json=asked), 422), name
+    assert (await editor.get("/api/v1/research")).json() == {"researches": [], "next": None}
 
 
 async def test_the_longest_question_and_the_barest_wish_are_taken(desk: Any, editor: httpx.AsyncClient) -> None:
     async with desk.app.presence.register(WORKER_KIND):
-        assert (await editor.post("/api/research", json={"query": "字" * 2000})).status_code == 202
+        assert (await editor.post("/api/v1/research", json={"query": "字" * 2000})).status_code == 202
 
 
 async def test_the_history_is_listed_newest_first_in_pages_and_narrowed_by_a_word(
@@ -101,17 +102,17 @@ async def test_the_history_is_listed_newest_first_in_pages_and_narrowed_by_a_wor
 ) -> None:
     for number in range(5):
         await put(desk, f"r{number}", at=NOON + dt.timedelta(minutes=number // 2), query=f"问题{number}？")
-    path, seen = "/api/research?limit=2", []
+    path, seen = "/api/v1/research?limit=2", []
     while path:
         page = (await editor.get(path)).json()
         assert all("report" not in research and "notes" not in research for research in page["researches"])
         seen.append([research["taskId"] for research in page["researches"]])
-        path = page["next"] and f"/api/research?limit=2&cursor={page['next']}"
+        path = page["next"] and f"/api/v1/research?limit=2&cursor={page['next']}"
     assert seen == [["r4", "r3"], ["r2", "r1"], ["r0"]]
-    (listed,) = (await editor.get("/api/research", params={"q": "问题3"})).json()["researches"]
+    (listed,) = (await editor.get("/api/v1/research", params={"q": "问题3"})).json()["researches"]
     assert (listed["taskId"], listed["status"], listed["score"]["quoteFidelity"]) == ("r3", "succeeded", 1.0)
     for cursor in ("x", "WyJhIiwiYiJd"):
-        assert "cursor" in problem(await editor.get("/api/research", params={"cursor": cursor}), 400)
+        assert "cursor" in problem(await editor.get("/api/v1/research", params={"cursor": cursor}), 400)
 
 
 async def test_a_finished_research_is_shown_in_the_shapes_of_the_protocol(desk: Any, editor: httpx.AsyncClient) -> None:
@@ -125,7 +126,7 @@ async def test_a_finished_research_is_shown_in_the_shapes_of_the_protocol(desk: 
     assert view["blueprint"]["relationships"][0].keys() == {"from", "to", "type", "confidence"}
     assert view["report"].keys() == {"markdown", "outline", "sources", "metadata"}
     assert "bases" not in view
-    assert "There is no research" in problem(await editor.get("/api/research/nobody"), 404)
+    assert "There is no research" in problem(await editor.get("/api/v1/research/nobody"), 404)
 
 
 async def test_a_plan_is_approved_once_and_only_while_it_waits(desk: Any, editor: httpx.AsyncClient) -> None:
@@ -266,13 +267,48 @@ async def test_a_question_is_asked_about_a_report_and_listed_with_its_answer(
     async with desk.app.presence.register(WORKER_KIND):
         answer = await editor.post(f"{path}/questions", json={"question": "何时施行？"})
     assert answer.status_code == 202
-    assert answer.headers["location"] == f"/api/research/{answer.json()['taskId']}"
+    assert answer.headers["location"] == f"/api/v1/research/{answer.json()['taskId']}"
     listed = (await editor.get(f"{path}/questions")).json()["questions"]
     assert [entry["taskId"] for entry in listed] == ["r-q1", answer.json()["taskId"]]
     assert listed[0]["answer"]["sources"]
     assert listed[0]["notes"][0]["evidence"][0]["quote"] == QUOTE
     assert (listed[1]["query"], listed[1]["status"], listed[1]["answer"]) == ("何时施行？", "queued", None)
-    assert [row["taskId"] for row in (await editor.get("/api/research")).json()["researches"]] == ["r"]
+    assert [row["taskId"] for row in (await editor.get("/api/v1/research")).json()["researches"]] == ["r"]
     waiting = await put(desk, "w", status=ResearchStatus.RUNNING, steps=1)
     assert "report" in problem(await editor.post(f"{waiting}/questions", json={"question": "何时？"}), 409)
     problem(await editor.post(f"{path}/questions", json={"question": " "}), 422)
+
+
+async def test_a_question_is_asked_with_documents_all_of_it_or_nothing(desk: Any, editor: httpx.AsyncClient) -> None:
+    asked = {"asked": json.dumps({"query": "违约金是多少？", "options": {"review_plan": True}})}
+    contract = ("documents", ("../../合同.pdf", a_contract("违约金为合同总价的7%。"), "application/pdf"))
+    wrong = ("documents", ("b.docx", b"MZ", "application/pdf"))
+    async with desk.app.presence.register(WORKER_KIND):
+        refused = await editor.post("/api/v1/research/documents", data=asked, files=[contract, wrong])
+        assert "b.docx" in problem(refused, 400)
+        assert (await editor.get("/api/research")).json()["researches"] == []
+        answer = await editor.post("/api/v1/research/documents", data=asked, files=[contract])
+    assert answer.status_code == 202, answer.text
+    here = answer.headers["location"]
+    (given,) = (await editor.get(f"{here}/documents")).json()["documents"]
+    assert (given["name"], given["kind"], given["uploadedBy"]) == ("合同.pdf", "docx", "editor-program")
+    file = await editor.get(f"{here}/documents/1")
+    assert file.content == contract[1][1]
+    assert file.headers["content-disposition"].startswith("attachment;")
+    other = await desk.program("reader")
+    assert (await other.get(f"{here}/documents/1")).status_code == 404
+    assert (await other.get(f"{here}/documents")).status_code == 404
+    (entry,) = await desk.app.audit.list_entries(action="research.start")
+    assert entry.detail["documents"] == [given["sha256"]]
+
+
+async def test_documents_may_be_longer_than_other_bodies_from_who_may_ask(desk: Any, editor: httpx.AsyncClient) -> None:
+    path, long = "/api/v1/research/documents", [("documents", ("a.bin", b"x" * 5_000_000, "application/pdf"))]
+    asked = {"asked": json.dumps({"query": "什么？"})}
+    refused = await editor.post(path, data=asked, files=long)
+    assert (refused.status_code, refused.json()["code"]) == (400, "cause.upload_kind")
+    assert (await editor.post("/api/v1/research", content=b"x" * 5_000_000)).status_code == 413
+    reader = await desk.sign_in("reader")
+    assert (await reader.post(path, data=asked, files=long)).status_code == 413
+    async with httpx.AsyncClient(base_url=str(editor.base_url), transport=editor._transport) as nobody:
+        assert (await nobody.post(path, data=asked, files=long)).status_code == 413

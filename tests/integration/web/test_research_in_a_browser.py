@@ -131,7 +131,7 @@ async def test_a_question_is_answered_on_the_page_of_the_report(desk: Desk) -> N
         await page.locator("#f-question").fill(note.evidence[0].quote)
         await page.get_by_role("button", name="提问", exact=True).click()
         entry = page.locator(".exchanges > li")
-        await expect(entry).to_have_attribute("data-events", "/api/research/" + await _find_id(entry) + "/events")
+        await expect(entry).to_have_attribute("data-events", "/api/v1/research/" + await _find_id(entry) + "/events")
         await desk.work()
         await expect(entry.locator(".answer a.cite[data-card]").first).to_be_visible()
         await expect(entry).to_contain_text("根据报告读过的网页回答")

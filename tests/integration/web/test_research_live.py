@@ -101,7 +101,7 @@ async def test_what_is_streamed_is_the_report_and_conforms_whatever_the_model_do
     assert report_in(documents) == last["payload"]["result"]["markdown"]
     steps = [document["stepType"] for document in documents if document["status"] == "complete"]
     assert steps == ["plan", "deep_search", "modeling", "reporting"]
-    view = (await house.client.get(f"/api/research/{task_id}")).json()
+    view = (await house.client.get(f"/api/v1/research/{task_id}")).json()
     assert view["status"] == ("degraded" if mode in (ScriptedMode.HTTP_500, ScriptedMode.TRUNCATED) else "succeeded")
     assert view["report"] == last["payload"]["result"]
     (found,) = (
@@ -114,9 +114,9 @@ async def test_what_is_streamed_is_the_report_and_conforms_whatever_the_model_do
     notes = found["notes"]
     assert view["notes"] == notes
     assert all(0 <= source["noteIndex"] < len(notes) for source in view["report"]["sources"])
-    page = (await house.client.get(f"/api/research/{task_id}/notes/0")).json()
+    page = (await house.client.get(f"/api/v1/research/{task_id}/notes/0")).json()
     assert page["text"][page["start"] : page["end"]].split() == notes[0]["evidence"][0]["quote"].split()
-    saved = await house.client.get(f"/api/research/{task_id}/report.html")
+    saved = await house.client.get(f"/api/v1/research/{task_id}/report.html")
     assert saved.status_code == 200
 
 
@@ -124,7 +124,7 @@ async def test_a_research_under_way_is_cancelled_and_its_stream_ends_with_that(h
     house.model.latency_s = 0.2
     task_id, running = await house.begin()
     watching = asyncio.create_task(read(house.client, task_id))
-    answer = await house.client.delete(f"/api/research/{task_id}")
+    answer = await house.client.delete(f"/api/v1/research/{task_id}")
     assert (answer.status_code, answer.json()) == (202, {"taskId": task_id, "status": "running"})
     async with asyncio.timeout(TIMEOUT_S):
         documents = conforms(await watching)
@@ -133,4 +133,4 @@ async def test_a_research_under_way_is_cancelled_and_its_stream_ends_with_that(h
     assert (last["status"], last["payload"]["result"]) == ("error", None)
     assert last["payload"]["error"]["code"] == "cancelled"
     assert last["progress"] < 1.0
-    assert (await house.client.get(f"/api/research/{task_id}")).json()["status"] == "cancelled"
+    assert (await house.client.get(f"/api/v1/research/{task_id}")).json()["status"] == "cancelled"

@@ -10,6 +10,8 @@ from selectolax.lexbor import LexborHTMLParser
 from monitor.db.tables.research import ResearchStatus
 from monitor.i18n.message import Message
 from monitor.services.audit import COMMAND_LINE
+from monitor.services.runtime import WORKER_KIND
+from tests.integration.services.test_research_documents import a_contract
 from tests.integration.web.payloads import PAYLOADS
 from tests.integration.web.researches import put
 
@@ -79,11 +81,16 @@ async def test_a_question_is_put_into_the_queue_with_the_settings_of_the_panel(d
         wrong = page_of(await editor.post("/research", {**form, "options": '{"sampling": {"temperature": 9}}'}), 400)
         assert "sampling.temperature" in words_of(wrong.css_first(".trouble"))
         assert (await editor.post("/research", {"query": "  "})).status_code == 400
-        answer = await editor.post("/research", form)
+        beyond = page_of(await editor.post("/research", {**form, "engine": "archive", "max_results": "900"}), 400)
+        assert "maxResults" in words_of(beyond.css_first(".trouble"))
+        assert "checked" in beyond.css_first("input[name=engine][value=archive]").attributes, "what was chosen stays"
+        wishes = {"engine": "archive", "max_results": "7", "timeout_s": "3"}
+        answer = await editor.post("/research", form | wishes)
         plain = await editor.post("/research", {"query": QUERY})
     research = await desk.app.research.load_research(answer.headers["location"].rpartition("/")[2])
     assert (research.query, research.status, research.asked_by) == (QUERY, ResearchStatus.QUEUED, "editor")
     assert research.options == {**options, "review_plan": True}
+    assert research.config == {"engines": ["archive"], "maxResults": 7, "timeoutMs": 3000}
     without = await desk.app.research.load_research(plain.headers["location"].rpartition("/")[2])
     assert (without.options["review_plan"], without.options["models"]) == (False, {})
     entries = await desk.app.audit.list_entries(action="research")
@@ -239,7 +246,7 @@ async def test_what_the_plan_has_no_answer_to_is_said_first_and_in_exports(desk:
         "计划的 3 节中有 1 节没有答案：影响：读到的网页中没有可以核实的内容"
     )
     for form in ("md", "html"):
-        text = (await editor.get(f"/api/research/gappy/report.{form}")).text
+        text = (await editor.get(f"/api/v1/research/gappy/report.{form}")).text
         assert 0 < text.index("计划的 3 节中有 1 节没有答案") < text.index(QUOTE)
     await put(desk.app, "whole", at=NOON)
     assert page_of(await editor.get("/research/whole")).css_first("#gaps") is None
@@ -283,7 +290,7 @@ async def test_a_research_is_put_on_a_schedule_and_shows_its_editions(desk: Any,
     assert [link.attributes["href"] for link in page.css("#editions li a")] == ["/research/first"]
     report = words_of(page.css_first("article.report"))
     assert 0 < report.index("自 2026-02-03 一期以来的新内容") < report.index("背景")
-    listed = (await editor.get("/api/research/second/editions")).json()
+    listed = (await editor.get("/api/v1/research/second/editions")).json()
     assert (listed["first"], listed["schedule"], listed["news"]["sources"][0]["url"]) == (
         "first",
         "0 8 * * 1",
@@ -292,6 +299,40 @@ async def test_a_research_is_put_on_a_schedule_and_shows_its_editions(desk: Any,
     refused = page_of(await editor.post("/research/first/schedule", {"schedule": "1 2 3"}), 400)
     assert refused.css_first("#editions .error") is not None
     await editor.post("/research/second/schedule", {"schedule_kind": "off"})
-    assert (await editor.get("/api/research/second/editions")).json()["schedule"] is None
+    assert (await editor.get("/api/v1/research/second/editions")).json()["schedule"] is None
     reader = await desk.sign_in("reader")
     assert page_of(await reader.get("/research/second")).css_first("#editions form") is None
+
+
+async def test_a_document_is_uploaded_with_the_question_and_shown_with_the_research(desk: Any, editor: Any) -> None:
+    form = page_of(await editor.get("/research")).css_first("form#ask")
+    assert form.attributes["enctype"] == "multipart/form-data"
+    fields = {"query": QUERY, "csrf": form.css_first("[name=csrf]").attributes["value"]}
+    file = ("documents", ("合同.docx", a_contract("违约金为合同总价的7%。"), "application/zip"))
+    nothing = ("documents", ("", b"", "application/octet-stream"))
+    async with desk.app.presence.register(WORKER_KIND):
+        refused = await editor.post("/research", data=fields, files=[("documents", ("a.pdf", b"x", "application/pdf"))])
+        page = page_of(refused, 400)
+        assert words_of(page.css_first(".trouble")) == "a.pdf 不是 PDF、DOCX 或 XLSX 文件。"
+        assert page.css_first("#f-query").text().strip() == QUERY
+        begun = await editor.post("/research", data=fields, files=[file, nothing])
+    page = page_of(await editor.get(begun.headers["location"]))
+    (shown,) = page.css("#research-documents li")
+    assert words_of(shown).startswith("合同.docx 由 editor 上传")
+    assert (await editor.get(shown.css_first("a").attributes["href"])).content == file[1][1]
+
+
+async def test_a_document_among_the_sources_is_named_with_who_uploaded_it(desk: Any, editor: Any) -> None:
+    await put(desk.app, "r-own", at=NOON, title="合同.pdf，第 3 页", url="document:0123456789abcdef/%E5%90%88#page=3")
+    research = await desk.app.store.research.get("r-own")
+    found = research.outputs["deep_search"]
+    own = {"number": 1, "name": "合同.pdf", "uploadedBy": "anna", "page": 3, "sheet": None}
+    found["bases"] = [{**basis, "host": "", "document": own} for basis in found["bases"]]
+    await desk.app.store.research.save_output("r-own", "deep_search", found)
+    page = page_of(await editor.get("/research/r-own"))
+    for place in ("ul.sources li", ".citation-card", "ol.notes li"):
+        assert "由 anna 上传" in words_of(page.css_first(place)), place
+    assert not [link for link in page.css("a") if (link.attributes["href"] or "").startswith("document:")]
+    exported = (await editor.get("/api/research/r-own/report.html")).text
+    assert "由 anna 上传" in exported
+    assert 'href="document:' not in exported

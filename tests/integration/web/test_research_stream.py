@@ -133,7 +133,7 @@ async def read(client: httpx.AsyncClient, task_id: str, *, last: str = "", at_mo
     messages: list[Message] = []
     reader = Reader()
     headers = {"Last-Event-ID": last} if last else {}
-    async with client.stream("GET", f"/api/research/{task_id}/events", headers=headers) as stream:
+    async with client.stream("GET", f"/api/v1/research/{task_id}/events", headers=headers) as stream:
         if stream.status_code == 204:
             return []
         assert stream.status_code == 200
@@ -190,14 +190,16 @@ async def test_who_comes_back_gets_what_is_missing_and_who_has_all_is_told_to_st
     await report_progress(desk.app, "r", list(whole()))
     await end(desk.app, "r", ResearchStatus.SUCCEEDED)
     messages = await read(client, "r")
-    back = await client.get("/api/research/r/events?after=0", headers={"Last-Event-ID": messages[9].id})
+    back = await client.get("/api/v1/research/r/events?after=0", headers={"Last-Event-ID": messages[9].id})
     assert Reader().feed(back.content) == messages[10:], "the header goes before the parameter"
-    again = await client.get(f"/api/research/r/events?after={messages[-2].id}")
+    again = await client.get(f"/api/v1/research/r/events?after={messages[-2].id}")
     assert Reader().feed(again.content) == messages[-1:]
-    assert (await client.get("/api/research/r/events", headers={"Last-Event-ID": messages[-1].id})).status_code == 204
+    assert (
+        await client.get("/api/v1/research/r/events", headers={"Last-Event-ID": messages[-1].id})
+    ).status_code == 204
     for wrong in ("x", "-1", "9" * 30):
-        assert (await client.get("/api/research/r/events", headers={"Last-Event-ID": wrong})).status_code == 422
-    assert (await client.get("/api/research/nobody/events")).status_code == 404
+        assert (await client.get("/api/v1/research/r/events", headers={"Last-Event-ID": wrong})).status_code == 422
+    assert (await client.get("/api/v1/research/nobody/events")).status_code == 404
 
 
 @pytest.mark.parametrize(
@@ -236,7 +238,7 @@ async def test_where_nothing_is_told_comments_keep_the_connection_and_a_long_str
     events = list(whole())
     await report_progress(desk.app, "r", events[:5])
     reader, messages = Reader(), []
-    async with asyncio.timeout(TIMEOUT_S), client.stream("GET", "/api/research/r/events") as stream:
+    async with asyncio.timeout(TIMEOUT_S), client.stream("GET", "/api/v1/research/r/events") as stream:
         async for piece in stream.aiter_bytes():
             messages += reader.feed(piece)
             if len(reader.comments) >= 3:

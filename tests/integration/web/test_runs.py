@@ -91,13 +91,15 @@ async def test_the_history_hands_out_every_run_once(desk: Any, source: Source) -
     found: list[str] = []
     cursor = None
     while True:
-        answer = (await reader.get("/api/runs", params={"limit": 2, **({"cursor": cursor} if cursor else {})})).json()
+        answer = (
+            await reader.get("/api/v1/runs", params={"limit": 2, **({"cursor": cursor} if cursor else {})})
+        ).json()
         found += [run["run_id"] for run in answer["runs"]]
         cursor = answer["next"]
         if cursor is None:
             break
     assert found == ["r4", "r3", "r2", "r1", "r0"]
-    failed = (await reader.get("/api/runs", params={"status": "failed", "source": "示例部"})).json()["runs"]
+    failed = (await reader.get("/api/v1/runs", params={"status": "failed", "source": "示例部"})).json()["runs"]
     assert [run["run_id"] for run in failed] == ["r3"]
     assert set(failed[0]) >= {
         "run_id",
@@ -110,16 +112,16 @@ async def test_the_history_hands_out_every_run_once(desk: Any, source: Source) -
         "coverage",
         "usage",
     }
-    of_day = await reader.get("/api/runs", params={"day": "2026-02-02"})
+    of_day = await reader.get("/api/v1/runs", params={"day": "2026-02-02"})
     assert of_day.json() == {"runs": [], "next": None}
     for odd in ("0001-01-01", "9999-12-31"):
-        assert (await reader.get("/api/runs", params={"day": odd, "source": "a\x00b"})).json()["runs"] == []
+        assert (await reader.get("/api/v1/runs", params={"day": odd, "source": "a\x00b"})).json()["runs"] == []
 
 
 async def test_a_cursor_that_is_none_of_ours_is_refused(desk: Any) -> None:
     reader = await desk.sign_in("reader")
     for cursor in ("nonsense", "WzEsMl0", "WyJ4IiwieSJd"):
-        answer = await reader.get("/api/runs", params={"cursor": cursor})
+        answer = await reader.get("/api/v1/runs", params={"cursor": cursor})
         assert answer.status_code == 400, cursor
         assert answer.headers["content-type"] == "application/problem+json"
 
@@ -130,32 +132,32 @@ async def test_a_ledger_is_read_in_pages_and_by_what_became_of_candidates(desk: 
     cursor = None
     while True:
         params = {"limit": 100, "disposition": "left", **({"cursor": cursor} if cursor else {})}
-        answer = (await reader.get("/api/runs/read/candidates", params=params)).json()
+        answer = (await reader.get("/api/v1/runs/read/candidates", params=params)).json()
         found += [int(candidate["url"].rpartition("/")[2]) for candidate in answer["candidates"]]
         cursor = answer["next"]
         if cursor is None:
             break
     assert found == list(range(3, 240, 4))
-    matching = (await reader.get("/api/runs/read/candidates", params={"q": "第 239 号", "section": 0})).json()[
+    matching = (await reader.get("/api/v1/runs/read/candidates", params={"q": "第 239 号", "section": 0})).json()[
         "candidates"
     ]
     assert [(row["title"], row["section"], row["reason"]) for row in matching] == [
         ("第 239 号 <i>文件</i>", "通知", "模型：不相关")
     ]
-    calls = (await reader.get("/api/runs/read/calls")).json()
+    calls = (await reader.get("/api/v1/runs/read/calls")).json()
     assert [(call["phase"], call["prompt_tokens"], call["latency_ms"]) for call in calls["calls"]] == [
         ("rank", 1200, 900)
     ]
-    whole = (await reader.get("/api/runs/read")).json()
+    whole = (await reader.get("/api/v1/runs/read")).json()
     assert (whole["coverage"]["left"], len(whole["items"]), whole["status"]) == (60, 1, "degraded")
 
 
 async def test_a_run_that_is_not_there_is_said_so(desk: Any) -> None:
     reader = await desk.sign_in("reader", language="en")
     for path in ("", "/candidates", "/calls", "/events"):
-        answer = await reader.get(f"/api/runs/nobody{path}")
+        answer = await reader.get(f"/api/v1/runs/nobody{path}")
         assert (answer.status_code, answer.json()["title"]) == (404, "Not Found")
-        assert (await reader.get(f"/api/runs/a%00b{path}")).status_code == 422
+        assert (await reader.get(f"/api/v1/runs/a%00b{path}")).status_code == 422
 
 
 async def test_every_candidate_has_its_square_and_its_row(desk: Any, read_run: str) -> None:
@@ -207,25 +209,25 @@ async def test_the_list_of_runs_shows_sums_and_goes_on(desk: Any, source: Source
 async def test_a_run_is_stopped_once_and_the_audit_says_by_whom(desk: Any, source: Source) -> None:
     await add_run(desk, source, "waits")
     editor = await desk.sign_in("editor")
-    answer = await editor.send("POST", "/api/runs/waits/cancel")
+    answer = await editor.send("POST", "/api/v1/runs/waits/cancel")
     assert (answer.status_code, answer.json()) == (202, {"run_id": "waits", "status": "cancelled"})
-    assert (await editor.send("POST", "/api/runs/waits/cancel")).status_code == 409
+    assert (await editor.send("POST", "/api/v1/runs/waits/cancel")).status_code == 409
     assert (await editor.post("/runs/waits/cancel")).headers["location"] == "/runs/waits"
     (entry,) = await desk.app.audit.list_entries(action="run")
     assert (entry.person, entry.action, entry.subject) == ("editor", "run.cancel", "waits")
     reader = await desk.sign_in("reader")
-    assert (await reader.send("POST", "/api/runs/waits/cancel")).status_code == 403
+    assert (await reader.send("POST", "/api/v1/runs/waits/cancel")).status_code == 403
     assert (await editor.client.post("/runs/waits/cancel")).status_code == 403, "a form that is not ours"
 
 
 async def test_a_run_is_done_again_by_the_service_from_where_it_failed(
     desk: Any, source: Source, read_run: str, editor: Any
 ) -> None:
-    assert (await editor.send("POST", "/api/runs/read/retry")).status_code == 400, "no worker is at work"
+    assert (await editor.send("POST", "/api/v1/runs/read/retry")).status_code == 400, "no worker is at work"
     async with desk.app.presence.register("worker"):
-        answer = await editor.send("POST", "/api/runs/read/retry")
+        answer = await editor.send("POST", "/api/v1/runs/read/retry")
         assert (answer.status_code, answer.json()) == (202, {"run_id": "read", "status": "queued"})
-        assert (await editor.send("POST", "/api/runs/read/retry")).status_code == 409
+        assert (await editor.send("POST", "/api/v1/runs/read/retry")).status_code == 409
         await add_run(desk, source, "fine", status=RunStatus.SUCCEEDED)
         again = await editor.post("/runs/fine/retry")
     assert again.headers["location"] == "/runs/read", "its source has a run that waits already"
@@ -233,12 +235,12 @@ async def test_a_run_is_done_again_by_the_service_from_where_it_failed(
 
 async def test_sources_are_run_by_name_and_each_has_one_run_at_a_time(desk: Any, source: Source, editor: Any) -> None:
     async with desk.app.presence.register("worker"):
-        answer = await editor.send("POST", "/api/runs", json={"sources": ["示例部", "示例部"]})
+        answer = await editor.send("POST", "/api/v1/runs", json={"sources": ["示例部", "示例部"]})
         assert answer.status_code == 202
         (asked,) = answer.json()["runs"]
         run = await desk.app.store.runs.get(asked["run_id"])
         assert run.status is RunStatus.QUEUED
-        assert (await editor.send("POST", "/api/runs", json={"sources": ["示例部"]})).json()["runs"] == [asked]
-        assert (await editor.send("POST", "/api/runs", json={"sources": ["nobody"]})).status_code == 404
+        assert (await editor.send("POST", "/api/v1/runs", json={"sources": ["示例部"]})).json()["runs"] == [asked]
+        assert (await editor.send("POST", "/api/v1/runs", json={"sources": ["nobody"]})).status_code == 404
     program = await desk.program("editor", scopes=["read", "write"])
-    assert (await program.post("/api/runs", json={"sources": ["示例部"]})).status_code == 403
+    assert (await program.post("/api/v1/runs", json={"sources": ["示例部"]})).status_code == 403

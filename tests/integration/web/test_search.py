@@ -31,7 +31,7 @@ async def client(tmp_path: Path, site: Any) -> AsyncIterator[httpx.AsyncClient]:
 
 
 async def test_a_search_asks_for_a_token(client: httpx.AsyncClient) -> None:
-    answer = await client.get("/api/search", params={"query": "x"}, headers={"authorization": "Bearer no"})
+    answer = await client.get("/api/v1/search", params={"query": "x"}, headers={"authorization": "Bearer no"})
     assert answer.status_code == 401
 
 
@@ -39,13 +39,13 @@ async def test_a_search_is_answered_in_the_one_shape(client: httpx.AsyncClient, 
     body = '{"results": [{"title": "光伏", "url": "https://a.example/", "content": "S", "engine": "bing"}]}'
     site.on("/search", reply(body, 200, {"content-type": "application/json"}))
     asked = {"query": "光伏", "max_results": 3, "lang": "zh", "start": "2026-11-21", "trace_id": "t", "budget_ms": 9000}
-    answer = await client.get("/api/search", params=asked)
+    answer = await client.get("/api/v1/search", params=asked)
     assert answer.status_code == 200
     found = ToolResult.model_validate(answer.json())
     assert [(item.title, item.provider, item.rank) for item in found.items] == [("光伏", "bing", 1)]
     assert found.provider_meta.request_id == "t"
     assert "language=zh" in site.asked[0].path
-    assert (await client.get("/api/openapi.json")).json()["paths"]["/api/search"]["get"]["parameters"]
+    assert (await client.get("/api/openapi.json")).json()["paths"]["/api/v1/search"]["get"]["parameters"]
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ async def test_a_search_is_answered_in_the_one_shape(client: httpx.AsyncClient, 
 async def test_a_question_that_breaks_the_contract_is_refused(
     client: httpx.AsyncClient, site: Any, asked: dict[str, str]
 ) -> None:
-    answer = await client.get("/api/search", params=asked)
+    answer = await client.get("/api/v1/search", params=asked)
     assert answer.status_code == 400
     assert [error["type"] for error in answer.json()["errors"]] == ["InvalidInput"]
     assert answer.json()["items"] == []
@@ -75,8 +75,8 @@ async def test_a_question_that_breaks_the_contract_is_refused(
 
 async def test_a_search_that_failed_says_so_in_its_status_too(client: httpx.AsyncClient, site: Any, reply: Any) -> None:
     site.on("/search", reply("", 500))
-    answer = await client.get("/api/search", params={"query": "x"})
+    answer = await client.get("/api/v1/search", params={"query": "x"})
     assert answer.status_code == 502
     assert [error["type"] for error in answer.json()["errors"]] == ["BadGateway"]
-    named = await client.get("/api/search", params={"query": "x", "backend": "stub"})
+    named = await client.get("/api/v1/search", params={"query": "x", "backend": "stub"})
     assert (named.status_code, len(named.json()["items"])) == (200, 3)

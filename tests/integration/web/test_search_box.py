@@ -76,7 +76,7 @@ async def test_recent_queries_are_listed_and_removed_by_plain_forms_and_a_query_
     page = LexborHTMLParser((await reader.get("/search")).text)
     assert [link.text() for link in page.css(".plain-list a")] == ["电价", "储能"]
     await reader.post("/search/recent/remove", {"query": "电价"})
-    assert [query["text"] for query in (await reader.get("/api/find/recent")).json()["queries"]] == ["储能"]
+    assert [query["text"] for query in (await reader.get("/api/v1/find/recent")).json()["queries"]] == ["储能"]
     found = LexborHTMLParser((await reader.get("/search?q=储能")).text)
     form = found.css_first("form[action='/items/views']")
     fields = {field.attributes["name"]: field.attributes["value"] for field in form.css("input[type=hidden]")}
@@ -91,20 +91,20 @@ async def test_recent_queries_are_listed_and_removed_by_plain_forms_and_a_query_
 async def test_programs_find_and_get_suggestions_and_leave_no_recent_query(desk: Desk) -> None:
     await fill(desk.app.store)
     program = await desk.program("reader")
-    found = (await program.get("/api/find", params={"q": "储能", "type": ["items", "sources"], "limit": 2})).json()
+    found = (await program.get("/api/v1/find", params={"q": "储能", "type": ["items", "sources"], "limit": 2})).json()
     assert [(group["type"], group["total"], len(group["entries"])) for group in found["groups"]] == [
         ("items", 7, 2),
         ("sources", 1, 1),
     ]
-    suggested = (await program.get("/api/find/suggestions", params={"q": "储能"})).json()
+    suggested = (await program.get("/api/v1/find/suggestions", params={"q": "储能"})).json()
     assert [(group["type"], group["total"], len(group["entries"])) for group in suggested["groups"]] == [
         ("items", None, 3),
         ("topics", None, 1),
         ("sources", None, 1),
     ]
     await program.get("/search?q=储能")
-    assert (await program.get("/api/find/recent")).json() == {"queries": []}
-    assert (await program.get("/api/find", params={"q": "，"})).status_code == 400
+    assert (await program.get("/api/v1/find/recent")).json()["queries"] == []
+    assert (await program.get("/api/v1/find", params={"q": "，"})).status_code == 400
 
 
 @pytest_asyncio.fixture

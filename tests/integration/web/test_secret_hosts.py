@@ -87,12 +87,12 @@ def assert_no_key(text: str) -> None:
 
 
 async def patch(browser: Any, values: dict[str, Any]) -> None:
-    answer = await browser.send("PATCH", "/api/settings", json=values)
+    answer = await browser.send("PATCH", "/api/v1/settings", json=values)
     assert answer.status_code == 200, answer.text
 
 
 async def try_models(browser: Any) -> list[Any]:
-    answer = await browser.send("POST", "/api/settings/model/test")
+    answer = await browser.send("POST", "/api/v1/settings/model/test")
     return [trial["complaint"] for trial in answer.json()["trials"]]
 
 
@@ -139,7 +139,7 @@ async def test_a_key_of_the_desk_goes_where_it_was_entered_for_and_is_asked_for_
 async def test_the_key_of_a_search_service_stays_with_its_host(desk: Any, attacker: Any, backend: str) -> None:
     admin = await desk.sign_in("admin", language="en")
     await patch(admin, {f"search.backends.{backend}.base_url": attacker.url(""), "search.backend": backend})
-    answer = await admin.send("POST", "/api/settings/search/test", json={"backend": backend, "query": "x"})
+    answer = await admin.send("POST", "/api/v1/settings/search/test", json={"backend": backend, "query": "x"})
     page = (await admin.get("/settings/search")).text
     assert f"The key in {backend.upper()}_API_KEY is for" in page
     assert f"Enter one for http://{attacker.host}." in page
@@ -164,11 +164,11 @@ async def test_a_target_of_the_desk_gets_no_variable_that_the_file_does_not_give
 ) -> None:
     admin = await desk.sign_in("admin", language="en")
     form = form | {"url": form["url"].replace("ATTACKER", attacker.host)}
-    tried = (await admin.send("POST", "/api/targets/try", json=form)).json()
+    tried = (await admin.send("POST", "/api/v1/targets/try", json=form)).json()
     assert tried["is_sent"] is False
     assert_no_key(json.dumps(tried))
-    assert (await admin.send("PUT", "/api/targets/mine", json=form)).status_code == 200
-    sent = (await admin.send("POST", "/api/targets/mine/test")).json()
+    assert (await admin.send("PUT", "/api/v1/targets/mine", json=form)).status_code == 200
+    sent = (await admin.send("POST", "/api/v1/targets/mine/test")).json()
     assert sent["status"] == "failed"
     assert attacker.asked == []
     assert_no_key(json.dumps(sent))
@@ -178,14 +178,14 @@ async def test_a_target_of_the_desk_gets_no_variable_that_the_file_does_not_give
 async def test_a_target_of_the_file_that_is_moved_on_the_desk_leaves_its_keys_behind(desk: Any, attacker: Any) -> None:
     admin = await desk.sign_in("admin", language="en")
     for url in (attacker.url("/${HOOK_KEY}"), attacker.url("/hook")):
-        assert (await admin.send("PUT", "/api/targets/ours", json={"url": url})).status_code == 200
-        sent = (await admin.send("POST", "/api/targets/ours/test")).json()
+        assert (await admin.send("PUT", "/api/v1/targets/ours", json={"url": url})).status_code == 200
+        sent = (await admin.send("POST", "/api/v1/targets/ours/test")).json()
         assert sent["status"] == "failed"
         assert "HOOK_KEY is for hook.example" in json.dumps(sent)
     assert attacker.asked == []
     assert "HOOK_KEY is for hook.example" in (await admin.get("/settings/targets/ours/edit")).text
-    await admin.send("PUT", "/api/targets/ours", json={"url": attacker.url("/hook"), "secret": STORED})
-    assert (await admin.send("POST", "/api/targets/ours/test")).json()["status"] == "failed"  # it answers 404
+    await admin.send("PUT", "/api/v1/targets/ours", json={"url": attacker.url("/hook"), "secret": STORED})
+    assert (await admin.send("POST", "/api/v1/targets/ours/test")).json()["status"] == "failed"  # it answers 404
     assert "x-monitor-signature" in arrived_at(attacker)
     assert_no_key(arrived_at(attacker))
 
@@ -210,7 +210,7 @@ async def test_a_target_of_the_file_that_is_moved_on_the_desk_leaves_its_keys_be
 )
 async def test_what_opens_the_wall_is_not_set_on_the_desk(desk: Any, path: str, value: Any) -> None:
     admin = await desk.sign_in("admin", language="en")
-    answer = await admin.send("PATCH", "/api/settings", json={path: value})
+    answer = await admin.send("PATCH", "/api/v1/settings", json={path: value})
     assert answer.status_code == 400
     assert "config.yaml" in answer.json()["detail"]
     typed = ", ".join(value) if isinstance(value, list) else str(value)
@@ -231,14 +231,16 @@ async def test_no_inner_answer_is_shown_and_nothing_inside_is_asked(desk: Any, i
     admin = await desk.sign_in("admin", language="en")
     answers = []
     await patch(admin, {"llm.base_url": inner.url("/v1"), "llm.api_key": STORED})
-    answers.append(await admin.send("POST", "/api/settings/model/test"))
+    answers.append(await admin.send("POST", "/api/v1/settings/model/test"))
     answers.append(await admin.post("/settings/model/test"))
     for backend in ("searxng", "brave"):
         await patch(admin, {f"search.backends.{backend}.base_url": inner.url("")})
         await patch(admin, {f"search.backends.{backend}.api_key": STORED})
-        answers.append(await admin.send("POST", "/api/settings/search/test", json={"backend": backend, "query": "x"}))
-    await admin.send("PUT", "/api/targets/mine", json={"url": inner.url("/hook")})
-    answers.append(await admin.send("POST", "/api/targets/mine/test"))
+        answers.append(
+            await admin.send("POST", "/api/v1/settings/search/test", json={"backend": backend, "query": "x"})
+        )
+    await admin.send("PUT", "/api/v1/targets/mine", json={"url": inner.url("/hook")})
+    answers.append(await admin.send("POST", "/api/v1/targets/mine/test"))
     assert inner.asked == []
     assert not [answer.text for answer in answers if INNER in answer.text]
 
@@ -252,12 +254,12 @@ async def test_of_a_host_that_the_file_allows_the_status_and_code_are_shown_and_
     for path in ("/v1/chat/completions", "/search", "/res/v1/web/search", "/hook"):
         attacker.on(path, reply(body, 500, {"content-type": "application/json"}))
     await patch(admin, {"llm.base_url": attacker.url("/v1"), "search.backends.searxng.base_url": attacker.url("")})
-    await admin.send("PUT", "/api/targets/mine", json={"url": attacker.url("/hook")})
+    await admin.send("PUT", "/api/v1/targets/mine", json={"url": attacker.url("/hook")})
     answers = [
-        await admin.send("POST", "/api/settings/model/test"),
+        await admin.send("POST", "/api/v1/settings/model/test"),
         await admin.post("/settings/model/test"),
-        await admin.send("POST", "/api/settings/search/test", json={"backend": "searxng", "query": "x"}),
-        await admin.send("POST", "/api/targets/mine/test"),
+        await admin.send("POST", "/api/v1/settings/search/test", json={"backend": "searxng", "query": "x"}),
+        await admin.send("POST", "/api/v1/targets/mine/test"),
     ]
     assert len(attacker.asked) >= len(answers)
     assert not [answer.text for answer in answers if INNER in answer.text]
@@ -268,8 +270,8 @@ async def test_of_a_host_that_the_file_allows_the_status_and_code_are_shown_and_
 async def test_a_change_is_in_the_audit_with_fingerprints(desk: Any) -> None:
     admin = await desk.sign_in("admin", language="en")
     await patch(admin, {"llm.api_key": STORED})
-    await admin.send("PUT", "/api/targets/mine", json={"url": f"https://hook.example/{STORED}", "secret": STORED})
-    entries = (await admin.get("/api/audit")).text
+    await admin.send("PUT", "/api/v1/targets/mine", json={"url": f"https://hook.example/{STORED}", "secret": STORED})
+    entries = (await admin.get("/api/v1/audit")).text
     page = (await admin.get("/audit")).text
     assert entries.count("fingerprint") >= 3
     assert "fingerprint" in page

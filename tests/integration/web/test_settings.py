@@ -1,6 +1,7 @@
 """The Settings pages and their API: change the model endpoint and test it, what is refused, what stays secret."""
 
 import json
+import re
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 from urllib.parse import urlsplit
@@ -9,6 +10,7 @@ import pytest
 
 from benchmarks.scripted_model.server import ScriptedModel
 from monitor.config.model import NetworkSettings, Settings
+from monitor.services.audit import COMMAND_LINE
 from monitor.services.channel_setup import SetupChannel
 from monitor.services.settings import KEY_VARIABLE
 
@@ -53,7 +55,7 @@ async def test_only_administrators_get_there(desk: Any) -> None:
     for role in ("reader", "editor"):
         browser = await desk.sign_in(role)
         assert {(await browser.get(f"/settings{page}")).status_code for page in PAGES} == {403}
-        assert (await browser.send("PATCH", "/api/settings", json={"llm.model": "m"})).status_code == 403
+        assert (await browser.send("PATCH", "/api/v1/settings", json={"llm.model": "m"})).status_code == 403
 
 
 async def test_the_model_endpoint_is_changed_and_tested_in_one_go(desk: Any, address: str) -> None:
@@ -68,7 +70,7 @@ async def test_the_model_endpoint_is_changed_and_tested_in_one_go(desk: Any, add
     unknown = await admin.post("/settings/model", {"llm.models:rank": "none-such", "then": "test"})
     assert "knows no model" in unknown.text
     assert "The model can do every phase." in unknown.text
-    trials = (await admin.send("POST", "/api/settings/model/test")).json()["trials"]
+    trials = (await admin.send("POST", "/api/v1/settings/model/test")).json()["trials"]
     assert [(trial["model"], trial["complaint"] is None) for trial in trials] == [("gpt-5", True), ("none-such", False)]
     assert all(trial["endpoint"].startswith(address) for trial in trials)
     await admin.post("/settings/model", {"llm.enabled": "false"})
@@ -124,7 +126,7 @@ async def test_what_the_environment_sets_is_locked(desk: Any, monkeypatch: pytes
     control = page[page.index('id="f-llm-model"') :].partition(">")[0]
     assert "disabled" in control
     assert "It is set by the environment and cannot be changed here." in page
-    answer = await admin.send("PATCH", "/api/settings", json={"llm.model": "mine"})
+    answer = await admin.send("PATCH", "/api/v1/settings", json={"llm.model": "mine"})
     assert answer.status_code == 400
     assert "MONITOR_LLM__MODEL" in answer.json()["detail"]
 
@@ -140,17 +142,17 @@ async def test_a_secret_is_on_no_page_in_no_answer_and_not_in_the_audit(
         "secrets.HOOK": SECRET,
         "deliver.targets": [{"name": "hook", "url": f"https://hook.example/{SECRET}", "secret_env": "HOOK"}],
     }
-    seen = [(await admin.send("PATCH", "/api/settings", json=values)).text]
-    for page in [f"/settings{page}" for page in (*PAGES, "/targets")] + ["/audit", "/api/settings", "/api/audit"]:
+    seen = [(await admin.send("PATCH", "/api/v1/settings", json=values)).text]
+    for page in [f"/settings{page}" for page in (*PAGES, "/targets")] + ["/audit", "/api/v1/settings", "/api/v1/audit"]:
         answer = await admin.get(page)
         assert answer.status_code == 200, page
         seen.append(answer.text)
-    seen.append((await admin.send("POST", "/api/settings/model/test")).text)
-    refused = await admin.send("PATCH", "/api/settings", json={"network.proxy": f"http://me:{SECRET}@127.0.0.1:9"})
+    seen.append((await admin.send("POST", "/api/v1/settings/model/test")).text)
+    refused = await admin.send("PATCH", "/api/v1/settings", json={"network.proxy": f"http://me:{SECRET}@127.0.0.1:9"})
     assert refused.status_code == 400
     seen.append(refused.text)
-    seen.append((await admin.send("DELETE", "/api/settings/deliver.targets")).text)
-    seen.append((await admin.send("DELETE", "/api/settings/llm.api_key")).text)
+    seen.append((await admin.send("DELETE", "/api/v1/settings/deliver.targets")).text)
+    seen.append((await admin.send("DELETE", "/api/v1/settings/llm.api_key")).text)
     seen += [json.dumps(await audit_of(desk)), caplog.text]
     assert not [text[:200] for text in seen if SECRET in text]
     assert desk.app.settings.search.get_key("brave") == SECRET
@@ -160,6 +162,22 @@ async def test_a_search_backend_is_tried_from_the_page(desk: Any) -> None:
     admin = await desk.sign_in("admin", language="en")
     found = await admin.post("/settings/search/test", {"backend": "stub", "query": "碳市场"})
     assert "answered after" in found.text
+    one = await admin.post(
+        "/settings/search/test", {"backend": "stub", "query": "x", "max_results": "1", "budget_ms": "900"}
+    )
+    assert [len(set(re.findall(r"/sample/\d", page.text))) for page in (found, one)] == [3, 1]
+    too_many = await admin.post("/settings/search/test", {"backend": "stub", "query": "x", "max_results": "11"})
+    assert "trouble" in too_many.text
+    assert 'value="11"' in too_many.text, "what was wished for stands there still"
+    no_number = await admin.post("/settings/search/test", {"query": "x", "budget_ms": "soon"})
+    assert "trouble" in no_number.text
+    several = {"backend": ["archive", "stub"], "query": "碳市场", "max_results": "2"}
+    merged = await admin.post("/settings/search/test", several)
+    assert merged.text.count(" checked") == 2
+    assert len(set(re.findall(r"/sample/\d", merged.text))) == 2
+    as_set = await admin.post("/settings/search/test", {"query": "碳市场"})
+    assert "The backends of the settings" in as_set.text
+    assert "answered after" in as_set.text
     keyless = await admin.post("/settings/search/test", {"backend": "brave", "query": "x"})
     assert "BRAVE_API_KEY" in keyless.text
     assert (await admin.post("/settings/search/test", {"backend": "gogle", "query": "x"})).status_code == 400
@@ -168,7 +186,7 @@ async def test_a_search_backend_is_tried_from_the_page(desk: Any) -> None:
 class TestPrompts:
     async def test_one_is_adjusted_compared_and_taken_back(self, desk: Any) -> None:
         admin = await desk.sign_in("admin", language="en")
-        ours = (await admin.send("GET", "/api/prompts/ranking.user.en")).json()["ours"]
+        ours = (await admin.send("GET", "/api/v1/prompts/ranking.user.en")).json()["ours"]
         theirs = ours.replace("the reason in at most 20 words", "the reason in at most 30 words")
         await admin.post("/settings/prompts/ranking.user.en", {"text": theirs})
         page = (await admin.get("/settings/prompts/ranking.user.en")).text
@@ -186,17 +204,17 @@ class TestPrompts:
         assert "lacks {rules}, {text}" in answer.text
         assert "概括 {title}&lt;b&gt;</textarea>" in answer.text
         assert (await admin.get("/settings/prompts/none.such.zh")).status_code == 404
-        sent = await admin.send("PUT", "/api/prompts/summary.user.zh", json={"text": "{text}"})
+        sent = await admin.send("PUT", "/api/v1/prompts/summary.user.zh", json={"text": "{text}"})
         assert (sent.status_code, sent.headers["content-type"]) == (400, "application/problem+json")
-        assert (await admin.send("DELETE", "/api/prompts/summary.user.zh")).status_code == 404
+        assert (await admin.send("DELETE", "/api/v1/prompts/summary.user.zh")).status_code == 404
 
 
 async def test_storage_is_told_and_pruned(desk: Any) -> None:
     admin = await desk.sign_in("admin", language="en")
-    body = (await admin.send("GET", "/api/storage")).json()
+    body = (await admin.send("GET", "/api/v1/storage")).json()
     assert body["database_bytes"] > 0
     assert "Forgotten: 0 runs" in (await admin.post("/settings/storage/prune")).text
-    assert (await admin.send("POST", "/api/storage/prune", json={"days": 0})).status_code == 422
+    assert (await admin.send("POST", "/api/v1/storage/prune", json={"days": 0})).status_code == 422
 
 
 class TestTargets:
@@ -281,7 +299,7 @@ class TestTargets:
         assert "The test did not arrive:" in tried
         assert 'value="a@x.example, b@x.example"' in tried
         assert desk.app.settings.deliver.targets == []
-        assert await desk.app.deliveries.list() == [], "a test of what is not stored leaves no alarm"
+        assert await desk.app.deliveries.list(by=COMMAND_LINE) == [], "a test of what is not stored leaves no alarm"
         missing = await admin.post("/settings/targets/new", form | {"server": "", "port": "x", "sender": "", "to": ""})
         assert [
             field for field in ("server", "port", "sender", "to") if f'id="f-{field}-error"' not in missing.text
@@ -291,9 +309,9 @@ class TestTargets:
         program = await desk.program("admin")
         url = "smtp://me:hidden@mail.example"
         form = {"url": url, "sender": "m@x.example", "to": ["a@x.example"]}
-        assert (await program.put("/api/targets/mail", json=form)).status_code == 200
-        again = await program.put("/api/targets/mail", json=form | {"url": None, "top": 3})
+        assert (await program.put("/api/v1/targets/mail", json=form)).status_code == 200
+        again = await program.put("/api/v1/targets/mail", json=form | {"url": None, "top": 3})
         assert (again.json()["after"]["top"], again.json()["after"]["url"]) == (3, "smtp://mail.example")
         assert desk.app.target_editing.get("mail").url == url
-        assert (await program.put("/api/targets/mail", json=form | {"to": []})).status_code == 400
-        assert [(await program.delete("/api/targets/mail")).status_code for _ in range(2)] == [204, 404]
+        assert (await program.put("/api/v1/targets/mail", json=form | {"to": []})).status_code == 400
+        assert [(await program.delete("/api/v1/targets/mail")).status_code for _ in range(2)] == [204, 404]

@@ -37,7 +37,7 @@ async def test_the_first_administrator_chooses_a_password_before_anything_else(d
     answer = await client.post("/sign-in", data={"name": "admin", "password": password, "next": "/audit"})
     assert (answer.status_code, answer.headers["location"]) == (303, "/account")
     assert (await client.get("/audit")).headers["location"] == "/account"
-    assert (await client.get("/api/me")).status_code == 403
+    assert (await client.get("/api/v1/me")).status_code == 403
     page = await client.get("/account")
     assert "设置密码" in page.text
     csrf = page.text.split('name="csrf-token" content="')[1].split('"')[0]
@@ -61,7 +61,7 @@ async def test_every_sign_in_has_a_cookie_of_its_own_and_ends_the_session_before
     assert await desk.app.people.authenticate(first) is None
     assert await desk.app.people.authenticate(second) is not None
     stranger = await desk.client(cookies={SESSION_COOKIE: "planted-by-somebody-else"})
-    assert (await stranger.get("/api/me")).status_code == 401
+    assert (await stranger.get("/api/v1/me")).status_code == 401
 
 
 @pytest.mark.parametrize(
@@ -134,13 +134,13 @@ async def test_a_request_without_the_word_of_our_page_changes_nothing(desk: Any)
     for word in ({}, {"csrf": ""}, {"csrf": admin.csrf}, {"csrf": reader.csrf + "x"}):
         answer = await reader.client.post("/account/language", data={"language": "en", **word})
         assert answer.status_code == 403
-    assert (await reader.client.put("/api/me/language", json={"language": "en"})).status_code == 403
+    assert (await reader.client.put("/api/v1/me/language", json={"language": "en"})).status_code == 403
     assert (await desk.app.people.get("reader")).language is None
     assert (await reader.post("/account/language", {"language": "en"})).status_code == 303
-    assert (await reader.send("PUT", "/api/me/language", json={"language": "zh"})).status_code == 204
+    assert (await reader.send("PUT", "/api/v1/me/language", json={"language": "zh"})).status_code == 204
     assert (await desk.app.people.get("reader")).language == "zh"
     program = await desk.program("admin")
-    assert (await program.post("/api/tokens", json={"name": "made-by-a-program"})).status_code == 201
+    assert (await program.post("/api/v1/tokens", json={"name": "made-by-a-program"})).status_code == 201
 
 
 async def test_signing_out_ends_the_session_and_takes_the_cookie(desk: Any) -> None:

@@ -90,15 +90,15 @@ async def test_a_trial_tells_how_far_it_is_and_can_be_stopped(desk: Any, ministr
     site, base_url = ministry
     site.delay_s = 30
     editor = await desk.sign_in("editor")
-    begun = await editor.send("POST", "/api/sources/trials", json={"url": f"{base_url}/"})
+    begun = await editor.send("POST", "/api/v1/sources/trials", json={"url": f"{base_url}/"})
     assert begun.status_code == 202
     trial = begun.json()["id"]
-    assert (await editor.get(f"/api/sources/trials/{trial}")).json()["state"] in ("waiting", "running")
+    assert (await editor.get(f"/api/v1/sources/trials/{trial}")).json()["state"] in ("waiting", "running")
     page = await editor.get(f"/sources/trials/{trial}")
     assert '<noscript><meta http-equiv="refresh"' in page.text
     steps = await editor.get(f"/sources/trials/{trial}/steps")
     assert steps.headers["x-trial-state"] in ("waiting", "running")
-    stopped = await editor.send("DELETE", f"/api/sources/trials/{trial}")
+    stopped = await editor.send("DELETE", f"/api/v1/sources/trials/{trial}")
     assert stopped.json()["state"] == "cancelled"
     assert "试采已停止" in (await editor.get(f"/sources/trials/{trial}")).text
 
@@ -110,10 +110,10 @@ async def test_a_feed_is_found_out_and_a_dead_address_is_told(desk: Any, site: A
     )
     desk.app.loaders.allow_host(site.host)
     editor = await desk.sign_in("editor")
-    begun = await editor.send("POST", "/api/sources/trials", json={"url": feed})
+    begun = await editor.send("POST", "/api/v1/sources/trials", json={"url": feed})
     report = await ended(desk, begun.json()["id"])
     assert (report.result.kind, report.result.title) == ("feed", "通知")
-    begun = await editor.send("POST", "/api/sources/trials", json={"url": site.url("/nowhere")})
+    begun = await editor.send("POST", "/api/v1/sources/trials", json={"url": site.url("/nowhere")})
     report = await ended(desk, begun.json()["id"])
     assert report.result.status == "failed"
     page = (await editor.get(f"/sources/trials/{report.id}")).text
@@ -157,9 +157,9 @@ async def test_a_source_is_edited_whole_and_what_changed_is_on_record(desk: Any)
     (entry,) = await desk.app.audit.list_entries(action="source.edit")
     assert entry.detail["before"] == {"name": "能源局", "tags": ["能源"], "enabled": True}
     assert entry.detail["after"] == {"name": "能源总署", "tags": [], "enabled": False}
-    patched = await editor.send("PATCH", f"/api/sources/{source.id}", json={"window_days": 3})
+    patched = await editor.send("PATCH", f"/api/v1/sources/{source.id}", json={"window_days": 3})
     assert (patched.json()["window_days"], patched.json()["name"]) == (3, "能源总署")
-    wrong = await editor.send("PATCH", f"/api/sources/{source.id}", json={"windowdays": 3})
+    wrong = await editor.send("PATCH", f"/api/v1/sources/{source.id}", json={"windowdays": 3})
     assert (wrong.status_code, wrong.headers["content-type"]) == (422, "application/problem+json")
 
 
@@ -184,7 +184,7 @@ async def test_several_are_changed_together(desk: Any) -> None:
     editor = await desk.sign_in("editor")
     await editor.post("/sources/bulk", {"ids": ids[:2], "action": "tag", "tag": " 部委 "})
     await editor.post("/sources/bulk", {"ids": ids[1:], "action": "disable"})
-    changed = await editor.send("POST", "/api/sources/bulk", json={"ids": ids, "action": "untag", "tag": "能源"})
+    changed = await editor.send("POST", "/api/v1/sources/bulk", json={"ids": ids, "action": "untag", "tag": "能源"})
     assert sorted(changed.json()["changed"]) == sorted(ids)
     found = {source.name: (source.tags, source.enabled) for source in await desk.app.sources.list_sources()}
     assert found == {"a": (["部委"], True), "b": (["部委"], False), "c": ([], False)}
@@ -217,7 +217,7 @@ async def test_all_sources_of_a_filter_get_a_schedule_and_are_removed_once_that_
 async def test_a_new_source_runs_daily_unless_somebody_says_no(desk: Any) -> None:
     editor = await desk.sign_in("editor", language="en")
     for url, said in (("https://a.example/", {}), ("https://b.example/", {"schedule": "off"})):
-        added = await editor.send("POST", "/api/sources", json={"name": url, "url": url, **said})
+        added = await editor.send("POST", "/api/v1/sources", json={"name": url, "url": url, **said})
         assert added.status_code == 201, added.text
     daily, by_hand = sorted(await desk.app.sources.list_sources(), key=lambda source: source.name)
     assert (daily.schedule, by_hand.schedule) == ("30 6 * * *", None)
@@ -254,11 +254,11 @@ async def test_the_list_is_filtered_counted_and_paged(desk: Any) -> None:
         "s1", consecutive_failures=2, last_run_at=now, last_error=Message.other("Timeout: slow (30 s)")
     )
     reader = await desk.sign_in("reader")
-    first = (await reader.get("/api/sources?limit=2")).json()
-    rest = (await reader.get(f"/api/sources?limit=3&cursor={first['next']}")).json()
+    first = (await reader.get("/api/v1/sources?limit=2")).json()
+    rest = (await reader.get(f"/api/v1/sources?limit=3&cursor={first['next']}")).json()
     assert [source["name"] for source in first["sources"] + rest["sources"]] == ["s4", "s3", "s2", "s1", "s0"]
     assert rest["next"] is None
-    (resting,) = (await reader.get("/api/sources?state=resting")).json()["sources"]
+    (resting,) = (await reader.get("/api/v1/sources?state=resting")).json()["sources"]
     assert resting["name"] == "s1"
     assert resting["next_run_at"] > resting["resting_until"] > now.isoformat()
     page = (await reader.get("/sources?state=resting")).text
@@ -267,7 +267,7 @@ async def test_the_list_is_filtered_counted_and_paged(desk: Any) -> None:
     assert 'name="ids"' not in page, "a reader has nothing to tick"
     assert (await reader.get("/sources?q=S2")).text.count('<th scope="row">') == 1
     assert (await reader.get(f"/sources/{failing.id}")).status_code == 200
-    assert (await reader.get("/api/sources?cursor=x")).status_code == 400
+    assert (await reader.get("/api/v1/sources?cursor=x")).status_code == 400
 
 
 async def test_of_a_list_the_good_rows_are_added_and_the_wrong_ones_come_back_with_reasons(desk: Any) -> None:
@@ -309,19 +309,21 @@ async def test_of_a_list_the_good_rows_are_added_and_the_wrong_ones_come_back_wi
     assert "2 MB" in (await admin.post("/sources/import", files=too_long)).text
 
 
-@pytest.mark.parametrize("form", ["yaml", "opml", "csv"])
+@pytest.mark.parametrize("form", ["yaml", "opml", "csv", "xlsx"])
 async def test_what_is_exported_can_be_imported(desk: Any, form: str) -> None:
     await desk.app.sources.add({**VALUES, "name": "=1+1"}, by=COMMAND_LINE)
     admin = await desk.sign_in("admin")
-    exported = await admin.get(f"/api/sources/export?format={form}")
+    exported = await admin.get(f"/api/v1/sources/export?format={form}")
     assert exported.headers["content-disposition"] == f'attachment; filename="sources.{form}"'
-    assert (await admin.get(f"/sources/export?format={form}")).content == exported.content
-    await admin.send("DELETE", "/api/sources/1")
+    assert (await admin.get(f"/sources/export?format={form}")).headers["content-type"] == exported.headers[
+        "content-type"
+    ]
+    await admin.send("DELETE", "/api/v1/sources/1")
     kind = exported.headers["content-type"]
 
     async def send(query: str = "") -> Any:
         headers = {"X-CSRF-Token": admin.csrf, "Content-Type": kind}
-        return await admin.client.post(f"/api/sources/import{query}", content=exported.content, headers=headers)
+        return await admin.client.post(f"/api/v1/sources/import{query}", content=exported.content, headers=headers)
 
     dry = await send("?dry_run=true")
     assert [entry["newness"] for entry in dry.json()["entries"]] == ["new"]
@@ -341,16 +343,16 @@ async def test_removing_is_asked_for_twice_and_for_administrators_alone(desk: An
     assert (await admin.post(f"/sources/{source.id}/remove")).status_code == 303
     assert await desk.app.sources.list_sources() == []
     assert (await admin.get(f"/sources/{source.id}")).status_code == 404
-    assert (await admin.get(f"/api/sources/{source.id}")).status_code == 404
+    assert (await admin.get(f"/api/v1/sources/{source.id}")).status_code == 404
 
 
 async def test_a_run_needs_a_worker_and_is_asked_for_once(desk: Any) -> None:
     source = await desk.app.sources.add(VALUES, by=COMMAND_LINE)
     editor = await desk.sign_in("editor")
-    refused = await editor.send("POST", f"/api/sources/{source.id}/run")
+    refused = await editor.send("POST", f"/api/v1/sources/{source.id}/run")
     assert (refused.status_code, refused.json()["code"]) == (400, "run.no_worker")
     async with desk.app.presence.register("worker"):
-        first = await editor.send("POST", f"/api/sources/{source.id}/run")
+        first = await editor.send("POST", f"/api/v1/sources/{source.id}/run")
         again = await editor.post(f"/sources/{source.id}/run")
     assert first.status_code == 202
     assert again.headers["location"] == f"/runs/{first.json()['run_id']}"
@@ -388,7 +390,7 @@ async def test_steps_of_a_log_in_are_written_a_line_each_and_its_secrets_stored_
     assert "open https://elsewhere.example/\nclick a</textarea>" in refused.text
     assert (await editor.post("/sources", {**form, "steps": "\n".join(lines)})).status_code == 303
     (source,) = await desk.app.sources.list_sources()
-    shown = (await editor.get(f"/api/sources/{source.id}")).json()["steps"]
+    shown = (await editor.get(f"/api/v1/sources/{source.id}")).json()["steps"]
     assert shown[1] == {"kind": "fill", "selector": "#password", "secret": "GOV_PASSWORD"}
     assert "\n".join(lines) in (await editor.get(f"/sources/{source.id}/edit")).text
     page = (await editor.get(f"/sources/{source.id}")).text
@@ -400,7 +402,7 @@ async def test_steps_of_a_log_in_are_written_a_line_each_and_its_secrets_stored_
     assert stored.status_code == 303
     (secret,) = [each for each in await desk.app.settings_service.list_secrets() if each.name == "GOV_PASSWORD"]
     assert (secret.is_set, secret.hosts, secret.used_by) == (True, ["gov.example"], "source.能源局")
-    pages = [await admin.get(path) for path in (f"/sources/{source.id}", "/api/settings", "/api/sources/export")]
+    pages = [await admin.get(path) for path in (f"/sources/{source.id}", "/api/v1/settings", "/api/v1/sources/export")]
     assert all(answer.status_code == 200 and "hunter2" not in answer.text for answer in pages)
     assert "GOV_PASSWORD" in pages[2].text
 
@@ -409,10 +411,10 @@ async def test_steps_are_changed_through_the_api_as_lines_or_objects(desk: Any) 
     source = await desk.app.sources.add(VALUES, by=COMMAND_LINE)
     editor = await desk.sign_in("editor", language="en")
     steps = ["open https://gov.example/login", {"kind": "click", "selector": "button"}]
-    answer = await editor.send("PATCH", f"/api/sources/{source.id}", json={"steps": steps})
+    answer = await editor.send("PATCH", f"/api/v1/sources/{source.id}", json={"steps": steps})
     assert answer.status_code == 200, answer.text
     assert answer.json()["steps"] == [{"kind": "open", "url": "https://gov.example/login"}, steps[1]]
-    answer = await editor.send("PATCH", f"/api/sources/{source.id}", json={"steps": ["click button"]})
+    answer = await editor.send("PATCH", f"/api/v1/sources/{source.id}", json={"steps": ["click button"]})
     assert (answer.status_code, "The first step opens a page" in answer.text) == (400, True), answer.text
 
 

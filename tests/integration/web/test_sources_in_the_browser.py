@@ -152,6 +152,7 @@ async def test_six_clicks_and_one_reading_bring_a_real_source_to_its_first_brief
 
         await page.goto("/sources")
         await click("Add a source")
+        await expect(page.locator("[name=url]")).to_be_focused()
         await page.keyboard.type(f"{base_url}/")
         await click("Try it")
         await page.locator(".card.keep").wait_for(timeout=3 * TIMEOUT_MS)

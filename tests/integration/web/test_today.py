@@ -268,7 +268,7 @@ async def test_what_needs_attention_is_told_with_where_to_look(desk: Any, life: 
     assert "另有 2 处" in text
     assert f'href="/health/sources/{down.id}"' in page.text
     assert 'href="/runs/run-partly"' in page.text
-    api = (await reader.get("/api/today")).json()
+    api = (await reader.get("/api/v1/today")).json()
     assert [attention["matter"] for attention in api["attention"]] == [
         str(attention.matter) for attention in seen.attention
     ]

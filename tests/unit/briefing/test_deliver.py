@@ -30,7 +30,9 @@ NOW = dt.datetime(2026, 3, 2, 0, 0, tzinfo=dt.UTC)
 
 def delivery(**fields: object) -> Delivery:
     target = TargetSettings(name="partners", url="smtp://x", sender="Monitor <m@example.org>", to=["p@example.org"])
-    made = create_delivery(target, DeliveryKind.PLANNED, name=format_planned_time(NOW), planned_at=NOW, now=NOW)
+    made = create_delivery(
+        target, DeliveryKind.PLANNED, name=format_planned_time(NOW), planned_at=NOW, now=NOW, team_id=None
+    )
     return made.model_copy(update=fields)
 
 

@@ -6,6 +6,7 @@ import io
 import json
 import re
 import zipfile
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from openpyxl import load_workbook
 
 from monitor.briefing.compose import Briefing
 from monitor.briefing.item import ItemSchema
-from monitor.briefing.render import render_briefing, render_items
+from monitor.briefing.render import STREAMED_FORMATS, render_briefing, render_items, stream_items
 from monitor.errors import UsageError
 from monitor.exports.document import normalize_line
 from monitor.exports.registry import ITEM_FORMATS
@@ -283,6 +284,20 @@ def exported(form: str, *names: str, **fields: Any) -> bytes:
 def test_every_item_is_in_every_export(form: str) -> None:
     text = read(exported(form, "a", "b"), form)
     assert all(f"https://gov.example/{name}" in text for name in ("a", "b", "a.pdf"))
+
+
+@pytest.mark.parametrize("form", sorted(STREAMED_FORMATS))
+@pytest.mark.parametrize("batches", [[[]], [["a"]], [["a", "b"], ["c"]], [["a"], []]])
+async def test_what_is_written_as_it_comes_says_the_same_as_what_is_written_at_once(
+    form: str, batches: list[list[str]]
+) -> None:
+    async def come() -> AsyncIterator[list[ItemSchema]]:
+        for names in batches:
+            yield items(*names)
+
+    parts = b"".join([part async for part in stream_items(come(), form)])
+    whole = exported(form, *(name for names in batches for name in names))
+    assert json.loads(parts) == json.loads(whole) if form == "json" else parts == whole
 
 
 def test_rows_for_programs_have_the_fields_as_they_are_stored() -> None:

@@ -45,6 +45,11 @@ def test_items_of_one_policy_are_a_theme_under_its_name() -> None:
     assert (group.name, group.items) == ("电力市场规则", [1, 3])
 
 
+def test_a_piece_of_longer_words_names_no_theme() -> None:
+    titles = ["海上风电机组防腐涂层检测规程征求意见", "关于下达2027年度煤电机组灵活性改造计划的通知"]
+    assert group_by_theme([ThemedTitle(n, title) for n, title in enumerate(titles)]) == []
+
+
 @pytest.mark.parametrize(
     "titles",
     [

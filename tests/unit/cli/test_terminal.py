@@ -1,10 +1,15 @@
+import ast
 import json
+from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
 
 from monitor.cli.layout import lay_out_table
 from monitor.cli.terminal import Terminal, replace_control_characters
+from monitor.i18n.catalogue import has_message
+
+COMMANDS = Path(__file__).parents[3] / "monitor/cli"
 
 
 def test_a_title_cannot_command_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
@@ -51,3 +56,17 @@ def test_a_table_fits_the_terminal_and_keeps_words_and_addresses_whole() -> None
 
 def test_a_table_in_a_file_has_each_row_on_a_line() -> None:
     assert list(lay_out_table([("a", "b"), ("甲 " * 99, "x")], None))[1].endswith("x")
+
+
+@pytest.mark.parametrize("language", ["zh", "en"])
+def test_every_column_of_a_list_has_a_heading(language: str) -> None:
+    calls = [
+        node
+        for file in COMMANDS.glob("*.py")
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "write_list"
+    ]
+    rows = [node for call in calls for node in ast.walk(call) if isinstance(node, ast.Dict)]
+    columns = {key.value for row in rows for key in row.keys if isinstance(key, ast.Constant)}
+    assert len(columns) > 40
+    assert [name for name in sorted(columns) if not has_message(language, f"column.{name}")] == []

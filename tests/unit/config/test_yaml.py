@@ -10,7 +10,8 @@ import yaml
 
 from monitor.config.loading import MAX_YAML_BYTES, load_settings, parse_yaml
 from monitor.errors import SettingsError, UsageError
-from monitor.services.sources.exchange import SourceListFormat, parse_list
+from monitor.services.sources.exchange import parse_list
+from monitor.services.sources.tables import SourceListFormat
 
 LEVELS = range(1, 24)
 HOSTILE = {

@@ -28,6 +28,7 @@ from monitor.exports.document import (
 )
 from monitor.exports.docx import render_docx
 from monitor.exports.html import render_mail
+from monitor.exports.plain import render_plain_text
 from monitor.exports.registry import get_format, render_document
 
 HOSTILE = [
@@ -190,3 +191,45 @@ def test_dates_and_short_texts_stay_on_one_line_in_html_and_in_mail() -> None:
     assert '<span class="short">2026-03-01 (list)</span>' in page
     assert "<span>An office with a name" in page
     assert "white-space: nowrap" in render_mail(document).decode().split("2026-03-09")[0]
+
+
+def test_plain_text_has_no_marks_and_each_address_beside_its_text() -> None:
+    entry = Entry(
+        number=3,
+        title=Span(text="关于储能的通知", url="https://gov.example/3"),
+        gist="须在 12-09 前落实",
+        gist_mark="评估",
+        particulars=[[Span(text="通知"), Span(text="2026-11-27")], []],
+        badges=[Badge(text="正式")],
+        text="装机 1.2 亿千瓦_时。",
+        links=[LinkRow(label="解读", links=[Span(text="一图读懂", url="https://gov.example/4")])],
+    )
+    blocks = [
+        Heading(text="要闻"),
+        Paragraph(spans=[Span(text="见 "), Span(text="[3]", url="https://gov.example/3", entry=3), Span(text="。")]),
+        Entries(entries=[entry]),
+    ]
+    assert render_plain_text(Document(title="简报 [1]*", blocks=blocks)).splitlines() == [
+        "简报 [1]*",
+        "=========",
+        "",
+        "要闻",
+        "----",
+        "",
+        "见 [3]。",
+        "",
+        "3. 关于储能的通知 [正式]",
+        "   https://gov.example/3",
+        "   [评估] 须在 12-09 前落实",
+        "   通知 · 2026-11-27",
+        "",
+        "   装机 1.2 亿千瓦_时。",
+        "   解读 一图读懂 <https://gov.example/4>",
+    ]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_in_plain_text_no_program_finds_an_address_that_is_not_ours(text: str) -> None:
+    written = render_plain_text(document(text))
+    assert set(re.findall(r"(?:https?://|www\.)[^\s>]+", written)) == {"https://gov.example/a?b=1&c=2"}
+    assert not set("\u202e\u0000\u2028") & set(written)

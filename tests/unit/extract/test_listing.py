@@ -204,3 +204,15 @@ def test_whatever_the_rows_candidates_are_links_of_the_page_with_days_that_have_
     assert {candidate.url for candidate in found} <= links
     assert all(candidate.url.startswith(("http://", "https://")) for candidate in found)
     assert all(candidate.date is None or candidate.date <= TODAY for candidate in found)
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        "<p>{long}</p><ul><li><a href='t1.html'>关于公布示范项目名单的公告</a> 2026-02-03</li></ul>",
+        "<table><tr><td><a href='/7.html'>Opinion 7</a></td><td>February 3, 2026</td></tr></table><div>{long}</div>",
+    ],
+)
+def test_a_dated_row_alone_is_found_beside_a_long_text_without_links(around: str) -> None:
+    found = candidates(around.format(long="本栏目发布的内容以正式文件为准。 No other entries match. " * 30))
+    assert [str(candidate.date) for candidate in found] == ["2026-02-03"]

@@ -1,9 +1,11 @@
 """The lines of a page and what is measured of them."""
 
+import pytest
 from selectolax.lexbor import LexborHTMLParser
 
 from monitor.extract.articles.labels import read_metadata
 from monitor.extract.articles.lines import LINE_FEATURES, PageLines, measure_lines
+from monitor.extract.articles.text import extract_block_text
 from monitor.extract.html import build_outline
 
 SENTENCE = "The agency has published its guidance for residents of the lower valley and asks all of them to read it."
@@ -42,3 +44,18 @@ def test_what_is_hidden_by_its_style_is_marked_so() -> None:
     rows = measure_lines(view_lines(f'<div style="display: none"><p>{SENTENCE}</p></div><p>{SENTENCE}</p>'))
     hidden = LINE_FEATURES.index("hidden")
     assert [row[hidden] for row in rows] == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("markup", "line"),
+    [
+        ("<strong>Date</strong> <span>28.01.2022</span>", "Date 28.01.2022"),
+        ("<span>2026</span>\n  <a href='/b'>report</a>", "2026 report"),
+        ("<b>Minis</b><i>try</i>", "Ministry"),
+        ("Ver\u00adfas\u00adsung und Über&shy;sicht", "Verfassung und Übersicht"),
+    ],
+)
+def test_words_are_apart_where_white_space_is_between_their_elements_and_only_there(markup: str, line: str) -> None:
+    view = view_lines(f"<p>{markup}</p>")
+    assert [entry.text for entry in view.lines] == [line]
+    assert extract_block_text(view.page, view.page.elements[0]) == line

@@ -94,3 +94,24 @@ def test_a_small_change_raises_no_alarm(before: str, after: str, learned: Learne
     assert found.recipe_fit is not None
     assert found.recipe_fit >= MIN_RECIPE_FIT + MARGIN
     assert is_read_rightly(changed, found)
+
+
+@pytest.mark.parametrize(
+    ("url", "lead", "row"),
+    [
+        ("https://www.sample.gov.cn/tzgg/", "", '<li><a href="t{n}_31.html">关于第{n}批试点项目的公告</a></li>'),
+        ("https://agency.example/news/", "<p>Notices</p>", '<p><a href="/news/item-{n}/">Notice {n}</a></p>'),
+        ("https://court.example/opinions/", "", '<tr><td>Case {n}</td><td><a href="/doc/{n}.pdf">PDF</a></td></tr>'),
+    ],
+)
+def test_the_only_row_that_is_left_is_found_by_the_recipe(url: str, lead: str, row: str) -> None:
+    def build(count: int) -> ListPage:
+        inside = "".join(row.format(n=2026_030 + number) for number in range(count))
+        box = f"<table>{inside}</table>" if row.startswith("<tr>") else f"<div>{inside}</div>"
+        menu = "".join(f'<a href="/{name}/">{name}</a> ' for name in ("home", "about", "contact", "help"))
+        return ListPage("site", "news", url, f"<body><nav>{menu}</nav><main>{lead}{box}</main></body>", ())
+
+    taught = read(build(5), PageHints(examples=tuple(c.url for c in read(build(5), PageHints()).candidates[:2])))
+    assert taught.recipe is not None
+    found = read_by(build(1), taught.recipe)
+    assert [candidate.url for candidate in found.candidates] == [taught.candidates[0].url]

@@ -18,10 +18,24 @@ class Watched:
         self.pending: frozenset[str] = frozenset()
 
     def is_settled(
-        self, after_s: float, *, rows: str = "12", has_list: bool = True, late_s: float | None = None
+        self,
+        after_s: float,
+        *,
+        rows: str = "12",
+        has_list: bool = True,
+        scrolls: int = 0,
+        is_awaited: bool = False,
+        late_s: float | None = None,
     ) -> bool:
         return self.watch.is_settled(
-            now=100.0 + after_s, rows=rows, has_list=has_list, late_s=late_s, pending=self.pending, answers=self.answers
+            now=100.0 + after_s,
+            rows=rows,
+            has_list=has_list,
+            scrolls=scrolls,
+            is_awaited=is_awaited,
+            late_s=late_s,
+            pending=self.pending,
+            answers=self.answers,
         )
 
     def note(self) -> None:
@@ -41,6 +55,19 @@ def test_a_first_request_is_waited_for_until_the_bound(pace) -> None:
     page = Watched(pace)
     page.pending = frozenset({ROWS})
     assert [page.is_settled(after_s) for after_s in (1, 4, 7.9, 8)] == [False, False, False, True]
+
+
+def test_an_answer_that_the_page_has_not_got_yet_is_waited_for(pace) -> None:
+    page = Watched(pace)
+    assert [page.is_settled(after_s, is_awaited=True) for after_s in (1, 7.9, 8)] == [False, False, True]
+    assert page.is_settled(1)
+
+
+def test_a_list_that_was_scrolled_is_given_as_long_again_but_never_beyond_the_deadline(pace) -> None:
+    page = Watched(pace)
+    page.pending = frozenset({ROWS})
+    looks = [(7, 1), (14, 1), (14.9, 2), (22, 2), (22.8, 3), (29.9, 3), (30, 3)]
+    assert [page.is_settled(after_s, scrolls=scrolls) for after_s, scrolls in looks] == [False] * 6 + [True]
 
 
 def test_a_page_without_its_list_is_given_longer(pace) -> None:

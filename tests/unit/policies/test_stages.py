@@ -25,6 +25,8 @@ def test_titles_of_many_bodies_name_the_stage(stage: str, title: str, head: str)
     ("title", "head", "stage"),
     [
         ("关于延长征求意见期限的公告", "", PolicyStage.CONSULTATION),
+        ("绿色能源促进法（修订草案征求意见稿）及其说明", "", PolicyStage.CONSULTATION),
+        ("关于绿色能源促进法的说明", "", PolicyStage.INTERPRETATION),
         ("Extension of comment period: fees for dams", "", PolicyStage.CONSULTATION),
         ("关于撤回《某办法（征求意见稿）》的公告", "", PolicyStage.REPEAL),
         ("Withdrawal of proposed rule on scales", "", PolicyStage.REPEAL),

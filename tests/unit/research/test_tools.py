@@ -43,7 +43,7 @@ async def test_each_tool_has_its_own_way_to_search() -> None:
         (SearchQuery(text="储能", depth="advanced"), 20),
         (SearchQuery(text="储能", time_range=Recency.DAY), 10),
         (SearchQuery(text="储能", time_range=Recency.WEEK), 10),
-        (SearchQuery(text="储能", wants_images=True), 5),
+        (SearchQuery(text="储能"), 5),
         (SearchQuery(text="储能", time_range=days), 15),
     ]
 

@@ -1,7 +1,5 @@
 import datetime as dt
 import json
-import tempfile
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,22 +9,13 @@ from hypothesis import strategies as st
 from monitor.db.tables.collection import Source
 from monitor.errors import UsageError
 from monitor.exports.document import normalize_line
+from monitor.extract.office import extract_sheet_rows
 from monitor.i18n.catalogue import render
-from monitor.services.sources.exchange import (
-    MAX_IMPORT_SOURCES,
-    SourceListFormat,
-    SourceRow,
-    detect_format,
-    parse_list,
-    read_source_file,
-    to_csv,
-    to_opml,
-    to_yaml,
-)
+from monitor.services.sources.exchange import detect_format, format_sources, parse_list
 from monitor.services.sources.form import SourceForm, dump_form_values, validate_form
+from monitor.services.sources.tables import MAX_IMPORT_SOURCES, SourceListFormat, SourceRow, parse_sheets
 
 NOW = dt.datetime(2026, 2, 3, tzinfo=dt.UTC)
-WRITERS = {"yaml": to_yaml, "opml": to_opml, "csv": to_csv}
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 words = texts.filter(normalize_line)
@@ -83,6 +72,8 @@ sources = st.fixed_dictionaries({"name": words, "url": urls}, optional=fields).m
 
 
 def read(kind: str, content: bytes) -> list[SourceRow]:
+    if kind == "xlsx":
+        return list(parse_sheets("it", extract_sheet_rows(content, max_chars=10**6)).rows)
     return list(parse_list(content, SourceListFormat(kind), label="it").rows)
 
 
@@ -91,14 +82,11 @@ def form(values: Any) -> SourceForm:
 
 
 def there_and_back(given: list[SourceForm], kind: str) -> list[SourceForm]:
-    written = WRITERS[kind]([Source(**entry.model_dump(mode="python"), created_at=NOW) for entry in given])
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / f"sources.{kind}"
-        file.write_text(written, encoding="utf-8", newline="")
-        return [form(values) for row in read_source_file(file).rows for values in [row.values]]
+    rows = [Source(**entry.model_dump(mode="python"), created_at=NOW) for entry in given]
+    return [form(row.values) for row in read(kind, format_sources(rows, SourceListFormat(kind)))]
 
 
-@pytest.mark.parametrize("kind", WRITERS)
+@pytest.mark.parametrize("kind", SourceListFormat)
 @given(given_values=st.lists(sources, max_size=3))
 @settings(max_examples=60, deadline=None)
 def test_every_field_of_every_source_comes_back_as_it_was(kind: str, given_values: list[dict[str, Any]]) -> None:
@@ -106,7 +94,7 @@ def test_every_field_of_every_source_comes_back_as_it_was(kind: str, given_value
     assert there_and_back(forms, kind) == forms
 
 
-@pytest.mark.parametrize("kind", WRITERS)
+@pytest.mark.parametrize("kind", SourceListFormat)
 def test_a_standing_search_comes_back_as_it_was(kind: str) -> None:
     wanted = [
         form({"name": "a", "kind": "query", "url": "储能 “补贴” <1>"}),
@@ -115,7 +103,7 @@ def test_a_standing_search_comes_back_as_it_was(kind: str) -> None:
     assert there_and_back(wanted, kind) == wanted
 
 
-@pytest.mark.parametrize("kind", WRITERS)
+@pytest.mark.parametrize("kind", SourceListFormat)
 @pytest.mark.parametrize(
     "name",
     [
@@ -148,7 +136,7 @@ def test_a_feed_reader_finds_name_and_address_in_the_opml() -> None:
     source = Source(
         **form({"name": "a\x00b", "url": "https://gov.example/", "kind": "feed"}).model_dump(), created_at=NOW
     )
-    written = to_opml([source])
+    written = format_sources([source], SourceListFormat.OPML).decode()
     assert 'text="a b" type="rss" xmlUrl="https://gov.example/"' in written
     assert dump_form_values(source)["name"] == "a b"
 
@@ -166,7 +154,8 @@ def test_a_spreadsheet_saved_in_china_is_read() -> None:
 
 def test_no_cell_of_an_export_is_a_formula() -> None:
     source = form({"name": "=cmd", "url": "https://a.example/", "rules": "@x", "tags": ["+1", "-2"]})
-    written = to_csv([Source(**source.model_dump(mode="python"), created_at=NOW)])
+    rows = [Source(**source.model_dump(mode="python"), created_at=NOW)]
+    written = format_sources(rows, SourceListFormat.CSV).decode("utf-8-sig")
     assert "'=cmd" in written
     assert ",=" not in written
     assert ",@" not in written
@@ -216,7 +205,7 @@ RECIPE = {
 }
 
 
-@pytest.mark.parametrize("kind", WRITERS)
+@pytest.mark.parametrize("kind", SourceListFormat)
 def test_what_was_taught_of_a_section_comes_back_as_it_was(kind: str) -> None:
     wanted = form({"name": "a", "url": "https://gov.example/", "recipes": [RECIPE]})
     (found,) = there_and_back([wanted], kind)

@@ -1,14 +1,20 @@
 import datetime as dt
+import io
+import zipfile
 from collections.abc import Mapping
 from typing import Any
 
+import openpyxl
 import pytest
 
 from monitor.db.tables.collection import Source
+from monitor.errors import WorkFailed
+from monitor.extract.office import extract_sheet_rows
 from monitor.i18n.catalogue import render
-from monitor.services.sources.exchange import MAX_IMPORT_SOURCES, SourceListFormat, parse_list
+from monitor.services.sources.exchange import parse_list
 from monitor.services.sources.form import build_source
 from monitor.services.sources.importing import ImportPlan, ImportStatus, plan_import
+from monitor.services.sources.tables import MAX_IMPORT_SOURCES, SourceListFormat, parse_sheets
 
 NOW = dt.datetime(2026, 2, 3, tzinfo=dt.UTC)
 
@@ -23,7 +29,7 @@ def plan(kind: str, text: str, *existing: Mapping[str, Any]) -> ImportPlan:
 
 
 def rejected(made: ImportPlan) -> str:
-    return made.format_rejected(lambda message: render(message, "en"))
+    return made.format_rejected(lambda message: render(message, "en")).decode("utf-8-sig")
 
 
 CSV = """name,url,tags
@@ -113,3 +119,58 @@ def test_folders_of_a_file_that_is_no_xml_become_tags_too() -> None:
 def test_a_file_of_open_quotes_ends() -> None:
     with pytest.raises(Exception, match=f"{MAX_IMPORT_SOURCES:,}"):
         plan("csv", "name,url\n" + '"x\n' * (MAX_IMPORT_SOURCES + 50))
+
+
+def write_workbook(*sheets: list[list[Any]]) -> bytes:
+    file = openpyxl.Workbook(write_only=True)
+    for rows in sheets:
+        sheet = file.create_sheet()
+        for row in rows:
+            sheet.append(row)
+    made = io.BytesIO()
+    file.save(made)
+    return made.getvalue()
+
+
+def plan_workbook(content: bytes) -> ImportPlan:
+    return plan_import(parse_sheets("it", extract_sheet_rows(content, max_chars=10_000)), [], build=build)
+
+
+def test_wrong_rows_of_a_workbook_come_back_as_a_workbook_that_can_be_corrected() -> None:
+    rows = [
+        ["url", "name", "window_days", "tags", "enabled"],
+        ["https://good.example/", "good", 7, "x; y", False],
+        [],
+        ["nowhere", "@sum", None, None, None],
+        ["https://also.example/", None, None, None, None],
+        ["https://many.example/", "many", 1, None, None, "beyond"],
+    ]
+    made = plan_workbook(write_workbook([], rows, [["notes"], ["of somebody"]]))
+    good, also = made.sources
+    assert (good.name, good.window_days, good.tags, good.enabled) == ("good", 7, ["x", "y"], False)
+    assert also.name == "also.example"
+    complaints = [entry.complaint.code for entry in made.entries if entry.complaint]
+    assert complaints[1:] == ["source.sheet_cells", "source.other_sheet"]
+    returned = made.format_rejected(lambda message: render(message, "en"))
+    (sheet,) = openpyxl.load_workbook(io.BytesIO(returned)).worksheets
+    assert [cell.value for cell in sheet[1] if cell.value] == ["reason", *rows[0]]
+    assert "f" not in {cell.data_type for row in sheet.iter_rows() for cell in row}, "nothing became a formula"
+    assert [row[1].value for row in sheet.iter_rows(min_row=2)] == ["nowhere", "https://many.example/", "Sheet2"]
+    sheet["B2"].value = "https://nowhere.example/"
+    corrected = io.BytesIO()
+    sheet.parent.save(corrected)
+    assert [source.name for source in plan_workbook(corrected.getvalue()).sources] == ["@sum"]
+
+
+def test_a_hostile_workbook_is_refused() -> None:
+    full = write_workbook([["url"], *[["x" * 1000]] * 20])
+    with pytest.raises(WorkFailed, match="more than 10,000 characters"):
+        extract_sheet_rows(full, max_chars=10_000)
+    with pytest.raises(WorkFailed, match="BadZipFile"):
+        extract_sheet_rows(b"PK\x03\x04 no archive", max_chars=10_000)
+    bomb = io.BytesIO()
+    with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("xl/sheet1.xml", "w") as entry:
+        for _ in range(201):
+            entry.write(bytes(2**20))
+    with pytest.raises(WorkFailed, match="swells"):
+        extract_sheet_rows(bomb.getvalue(), max_chars=10_000)

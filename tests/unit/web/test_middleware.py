@@ -55,7 +55,7 @@ def test_a_path_is_ours_whether_the_proxy_strips_its_prefix_or_not(path: str, ro
 
 @pytest.mark.parametrize(
     ("path", "is_page"),
-    [("/", True), ("/items", True), ("/apiary", True), ("/api", False), ("/api/items", False), ("/feeds/x", False)],
+    [("/", True), ("/items", True), ("/apiary", True), ("/api", False), ("/api/v1/items", False), ("/feeds/x", False)],
 )
 def test_people_look_at_everything_but_what_programs_ask(path: str, is_page: bool) -> None:
     assert is_page_request(request(path)) is is_page
@@ -132,7 +132,7 @@ def test_the_choice_of_a_person_comes_first_then_the_cookie() -> None:
 @pytest.mark.parametrize(("accepted", "language"), [(None, "en"), ("de", "en"), ("zh-CN,en;q=0.5", "zh")])
 def test_the_api_answers_in_english_unless_chinese_is_asked_for(accepted: str | None, language: str) -> None:
     headers = {} if accepted is None else {"accept-language": accepted}
-    assert negotiate_language(request("/api/items", headers=headers)) == language
+    assert negotiate_language(request("/api/v1/items", headers=headers)) == language
 
 
 def refuse(request: Request) -> Response:
@@ -146,7 +146,10 @@ def client() -> httpx.AsyncClient:
     async def take(request: Request) -> int:
         return len(await request.body())
 
-    web.add_middleware(BodyLimitMiddleware, refuse=refuse)
+    async def find_upload_limit(_: Request) -> int:
+        return 0
+
+    web.add_middleware(BodyLimitMiddleware, refuse=refuse, find_upload_limit=find_upload_limit)
     web.add_middleware(ResponseHeadersMiddleware, headers={"X-One": "ours"})
     return httpx.AsyncClient(transport=httpx.ASGITransport(app=web), base_url="http://monitor.test")
 

@@ -1,7 +1,7 @@
 """Why a research went by rule: each reason once, without that there is no model."""
 
 from monitor.i18n.message import Message
-from monitor.web.ui.research import list_reasons
+from monitor.web.ui.research_progress import list_reasons
 
 TIMEOUT = Message.of("page.timeout", seconds=30)
 

@@ -10,7 +10,8 @@ from monitor.i18n.message import Message
 from monitor.research.shapes import ModelBlueprint
 from monitor.research.state import ParagraphResearch, ParagraphState, SearchRound, State
 from monitor.services.runs import PhaseState
-from monitor.web.ui.research import build_paragraph_views, build_step_views, render_graph
+from monitor.web.ui.research import render_graph
+from monitor.web.ui.research_progress import build_paragraph_views, build_step_views
 
 NOON = dt.datetime(2026, 2, 3, 12, tzinfo=dt.UTC)
 STEPS = ("plan", "deep_search", "modeling", "reporting")

@@ -98,7 +98,7 @@ function startSearchBox(form, input) {
   // What is asked.
 
   async function load(path, signal) {
-    const answer = await fetch(`${root}/api/${path}`, { signal });
+    const answer = await fetch(`${root}/api/v1/${path}`, { signal });
     if (!answer.ok) throw new Error(String(answer.status));
     return answer.json();
   }

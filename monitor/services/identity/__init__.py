@@ -1,0 +1,1 @@
+"""How people sign in beside a password: a provider of OpenID Connect."""
