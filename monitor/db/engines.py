@@ -12,10 +12,12 @@ from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from threading import Thread
 from typing import Any, TypeVar
 from urllib.parse import unquote
 
 import aiosqlite
+from aiosqlite.core import _connection_worker_thread
 from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event, make_url
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import ArgumentError
@@ -107,16 +109,26 @@ class _RollingBackConnection(sqlite3.Connection):
 
 
 class _ThreadedConnection(aiosqlite.Connection):
-    """Stops its thread once.
+    """Stops its thread once, and whatever becomes of those who asked it.
 
     SQLAlchemy stops it twice where a task is cancelled again while its connection is closed; aiosqlite would then wait
-    for an answer of the thread that has ended, and the process would never end.
+    for an answer of the thread that has ended, and the process would never end. And aiosqlite's thread dies of an
+    answer to an event loop that has been closed meanwhile, before it has closed the database.
     """
 
     def __init__(self, connector: Callable[[], sqlite3.Connection], iter_chunk_size: int) -> None:
         super().__init__(connector, iter_chunk_size)
-        self._thread.daemon = True  # as SQLAlchemy makes those that it opens itself
+        self._thread = Thread(target=self._work, daemon=True)  # as SQLAlchemy makes those that it opens itself
         self._stopped: asyncio.Future[None] | None = None
+
+    def _work(self) -> None:
+        is_over = False
+        while not is_over:
+            try:
+                _connection_worker_thread(self._tx)
+                is_over = True
+            except RuntimeError:  # the loop is closed: nobody waits for this answer
+                is_over = self._connection is None
 
     def stop(self) -> "asyncio.Future[None] | None":
         if self._stopped is None:

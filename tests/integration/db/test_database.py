@@ -3,7 +3,10 @@
 import asyncio
 import gc
 import socket
+import sqlite3
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import delete, text
@@ -150,3 +153,32 @@ async def test_whoever_goes_away_within_a_query_takes_no_lock_along_and_leaves_n
                 await asyncio.gather(*asyncio.all_tasks() - tasks_before)
     finally:
         gc.enable()
+
+
+def test_a_loop_that_ends_while_it_connects_leaves_no_thread_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As when a command is interrupted. A thread that dies of it prints a traceback over what the command says."""
+    died: list[threading.ExceptHookArgs] = []
+    monkeypatch.setattr(threading, "excepthook", died.append)
+    threads_before = set(threading.enumerate())
+    is_asked, is_over, connect = threading.Event(), threading.Event(), sqlite3.connect
+
+    def connect_late(*args: Any, **options: Any) -> sqlite3.Connection:
+        is_asked.set()
+        is_over.wait(30)
+        return connect(*args, **options)
+
+    monkeypatch.setattr(sqlite3, "connect", connect_late)
+
+    async def leave() -> None:
+        request = asyncio.create_task(Store.open("sqlite:////nowhere/monitor.db").sources.list())
+        await asyncio.to_thread(is_asked.wait, 30)
+        while not request.done():
+            request.cancel()
+            await asyncio.sleep(0)
+
+    asyncio.run(leave())
+    is_over.set()
+    for thread in set(threading.enumerate()) - threads_before:
+        thread.join(10)
+        assert not thread.is_alive()
+    assert not died
