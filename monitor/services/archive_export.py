@@ -50,10 +50,13 @@ _MAX_SHOWN_BATCHES = 20
 _log = get_logger("exports")
 
 
-class ExportForm(BaseModel, extra="forbid"):
-    """An export as it is typed. Its name is the folder that it goes to, below the configured folder or in a bucket."""
+class ExportPatch(BaseModel, extra="forbid"):
+    """What is to change of an export; what is not named stays.
 
-    name: str = Field(pattern=NAME_PATTERN, examples=["warehouse"])
+    A new place, format or team holds for what is written from then on: what is out stays where and as it is, and is
+    not written again. A null is no schedule, the configured folder, and what belongs to all.
+    """
+
     format: ExportFormat = ExportFormat.JSON_LINES
     schedule: str | None = Field(default=None, max_length=100, examples=["0 5 * * *"])
     bucket: str | None = Field(default=None, max_length=40, examples=["lake"])
@@ -65,22 +68,10 @@ class ExportForm(BaseModel, extra="forbid"):
         return (text or "").strip() or None
 
 
-class ExportPatch(BaseModel, extra="forbid"):
-    """What is to change of an export; what is not named stays.
+class ExportForm(ExportPatch):
+    """An export as it is typed. Its name is the folder that it goes to, below the configured folder or in a bucket."""
 
-    A new place, format or team holds for what is written from then on: what is out stays where and as it is, and is
-    not written again. A null is no schedule, the configured folder, and what belongs to all.
-    """
-
-    schedule: str | None = Field(default=None, max_length=100, examples=["0 5 * * 1-5"])
-    format: ExportFormat = ExportFormat.JSON_LINES
-    bucket: str | None = Field(default=None, max_length=40, examples=["lake"])
-    team: str | None = Field(default=None, max_length=60)
-
-    @field_validator("schedule", "bucket", "team")
-    @classmethod
-    def _drop_empty(cls, text: str | None) -> str | None:
-        return (text or "").strip() or None
+    name: str = Field(pattern=NAME_PATTERN, examples=["warehouse"])
 
 
 class ExportSchema(MessageModel):

@@ -12,7 +12,16 @@ from pydantic.config import JsonDict
 from starlette.exceptions import HTTPException
 from starlette.routing import compile_path
 
-from monitor.errors import Conflict, DatabaseError, Forbidden, MonitorError, NotFound, UsageError, WorkFailed
+from monitor.errors import (
+    Conflict,
+    DatabaseError,
+    Forbidden,
+    MonitorError,
+    NotFound,
+    PageUnavailable,
+    UsageError,
+    WorkFailed,
+)
 from monitor.i18n.catalogue import get_word, render
 from monitor.i18n.message import Message
 from monitor.i18n.model import describe_validation_error
@@ -35,6 +44,7 @@ _STATUSES: tuple[tuple[type[MonitorError], int], ...] = (
     (Conflict, 409),
     (DatabaseError, 503),
     (UsageError, 400),
+    (PageUnavailable, 502),
     (WorkFailed, 503),
 )
 

@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 
 from monitor.db.tables.collection import Source
 from monitor.db.tables.delivery import AlarmKind
-from monitor.errors import NotFound, UsageError, WorkFailed
+from monitor.errors import NotFound, PageUnavailable, UsageError
 from monitor.page import Candidate, ExpectedPage, Link, Page, PageHints
 from monitor.pages.loader import PageLoader
 from monitor.recipe import MAX_RECIPES, SURE_RECIPE_FIT, ListRecipe, SectionRecipe, Teacher
@@ -67,7 +67,7 @@ class TeachingService(AuditedService):
     source_loaders: SourceLoaders
 
     async def look(self, source_id: int, section_url: str, *, by: Actor) -> SectionLook:
-        """Load a section's page and return the lists and links on it; `WorkFailed` where it cannot be seen."""
+        """Load a section's page and return the lists and links on it; `PageUnavailable` where it cannot be seen."""
         by.require(Role.EDITOR)
         source, url = await self._find_section(source_id, section_url)
         recipe = find_recipe(source.recipes, url)
@@ -160,7 +160,7 @@ class TeachingService(AuditedService):
 async def _load(loader: PageLoader, source: Source, url: str, hints: PageHints) -> Page:
     page = await loader.load(url, render=source.render or Render.AUTO, hints=hints)
     if page.error is not None:
-        raise WorkFailed("teaching.page_unseen", url=url, reason=page.error.message)
+        raise PageUnavailable("teaching.page_unseen", url=url, reason=page.error.message)
     return page
 
 

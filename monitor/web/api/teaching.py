@@ -9,7 +9,7 @@ from monitor.recipe import SectionRecipe
 from monitor.services.sources.teaching import MAX_EXAMPLES, SectionLook, TaughtList
 from monitor.web.api.sources import SourceId
 from monitor.web.auth import RUN_SCOPE, AppDep, Editor, Reader
-from monitor.web.problems import PROBLEM_RESPONSES
+from monitor.web.problems import PROBLEM_RESPONSES, build_problem_responses
 
 SectionUrl = Annotated[str, Query(min_length=1, max_length=2000, description="The page of the section.")]
 _EXAMPLE = {
@@ -18,7 +18,11 @@ _EXAMPLE = {
     "dry_run": True,
 }
 
-router = APIRouter(prefix="/api/v1/sources/{source_id:int}/recipes", tags=["sources"], responses=PROBLEM_RESPONSES)
+router = APIRouter(
+    prefix="/api/v1/sources/{source_id:int}/recipes",
+    tags=["sources"],
+    responses=PROBLEM_RESPONSES | build_problem_responses(502),
+)
 
 
 class RecipeListSchema(BaseModel):

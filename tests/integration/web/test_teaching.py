@@ -97,6 +97,8 @@ async def test_a_page_that_cannot_be_seen_says_why(desk: Any, site: Any, source_
     editor = await desk.sign_in("editor", language="en")
     answer = await editor.get(f"/sources/{source_id}/teach", params={"url": site.url("/gone/")})
     assert (answer.status_code, "could not be seen" in answer.text) == (200, True)
+    answer = await editor.get(f"/api/v1/sources/{source_id}/recipes/page", params={"url": site.url("/gone/")})
+    assert (answer.status_code, answer.json()["code"]) == (502, "teaching.page_unseen")
 
 
 async def test_the_api_looks_teaches_lists_and_forgets(desk: Any, site: Any, source_id: int) -> None:
