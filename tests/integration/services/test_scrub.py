@@ -127,7 +127,7 @@ async def test_of_a_thousand_records_every_damaged_one_is_found_and_repaired_whe
         if number < FLIPS:
             flip(file, start + (5 if number == 0 else draw.randrange(size)))  # the first one where no CRC looks
         else:
-            overwrite(file, start + draw.randrange(size), b"\0" * 40)
+            overwrite(file, start + draw.randrange(size - 40), b"\0" * 40)
         expected[record.id] = IncidentKind.ALTERED
     report = await scrub.verify()
     assert not report.ok
