@@ -138,7 +138,7 @@ def calling(address: str) -> bytes:
 
 SCRIPT = "/OpenAction << /S /JavaScript /JS (while(1){app.launchURL('http://127.0.0.1/')}) >>"
 ATTACHED = "/Names << /EmbeddedFiles << /Names [(a.exe) << /F (a.exe) /EF << /F 6 0 R >> >>] >> >>"
-KIND, BROKEN = "is no PDF, DOCX or XLSX file.", r"cannot be read: The file is damaged or protected \(\w+\)\."
+KIND, BROKEN = "is not a PDF, DOCX or XLSX file.", r"cannot be read: The file is damaged or protected \(\w+\)\."
 
 REFUSED: dict[str, tuple[Callable[[], bytes], str]] = {
     "bomb.docx": (lambda: an_archive("docx", {DOCX: bytes(201 * 2**20)}, level=1), "swells to more than 200 MB"),
@@ -146,14 +146,14 @@ REFUSED: dict[str, tuple[Callable[[], bytes], str]] = {
     "nested.docx": (lambda: nested_archive(40), BROKEN),
     "laughs.docx": (lambda: words("&l9;", LAUGHS), BROKEN),
     "sheets.xlsx": (lambda: a_workbook(10_000), "more than 5000 parts"),
-    "endless.pdf": (lambda: a_pdf(kids="2 0 R", count=2**31 - 1), "holds no text|cannot be read"),
+    "endless.pdf": (lambda: a_pdf(kids="2 0 R", count=2**31 - 1), "contains no text|cannot be read"),
     "notes.pdf": (lambda: b"plain words", KIND),
     "setup.docx": (lambda: b"MZ" + bytes(100), KIND),
     "old.docx": (lambda: OLD_OFFICE, KIND),
     "locked.xlsx": (lambda: OLD_OFFICE + "EncryptedPackage".encode("utf-16-le"), "protected by a password"),
     "../../etc/empty.pdf": (lambda: b"", "^empty.pdf is empty: it has 0 bytes"),
     "C:\\up\\..\\p.docx": (lambda: b"MZ", f"^p.docx {KIND}"),
-    "scans.docx": (lambda: words(""), "holds no text"),
+    "scans.docx": (lambda: words(""), "contains no text"),
 }
 READ: dict[str, Callable[[], bytes]] = {
     "macros.docm": lambda: with_types(

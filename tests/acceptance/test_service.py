@@ -25,10 +25,10 @@ async def test_a_typed_sweep_is_handed_to_the_service_and_a_second_service_is_re
     assert enqueued_at is not None
     answer = await trial.ministry.workplace.monitor("serve")
     assert answer.code == 2
-    assert "SQLite bears one" in answer.err
+    assert "SQLite allows only one" in answer.err
     settings = load_settings(trial.folder / "config.yaml")
     for is_worker in (True, False):
-        with pytest.raises(UsageError, match="SQLite bears one"):
+        with pytest.raises(UsageError, match="SQLite allows only one"):
             async with open_service(settings, worker=is_worker, scheduler=not is_worker):
                 pass
 
@@ -94,4 +94,4 @@ async def test_a_sweep_that_is_killed_in_the_plain_command_does_not_stay_running
     await process.wait()
     listed = (await place.monitor("runs", "list", "--json")).json["runs"]
     assert [run["status"] for run in listed] == ["failed"]
-    assert "ended without a word" in listed[0]["error"]
+    assert "ended unexpectedly" in listed[0]["error"]

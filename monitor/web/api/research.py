@@ -81,7 +81,7 @@ StepModels = Annotated[
 
 
 class SearchConfigSchema(SearchConfig, extra="forbid"):
-    """Wishes for the search; an engine that is not known is told in the metadata's warnings."""
+    """Search preferences; an engine that is not known is told in the metadata's warnings."""
 
     engines: list[Annotated[str, Field(max_length=100), AfterValidator(sanitize_text)]] = Field(
         default_factory=list, max_length=20

@@ -74,5 +74,5 @@ def test_a_standing_search_is_added_shown_and_swept(program: Callable[..., Any])
     assert swept.code == 0
     (run,) = json.loads(swept.out)["runs"]
     assert run["status"] == "degraded"
-    assert "only what was gathered" in run["fallbacks"][0]["reason"]
+    assert "only what was collected" in run["fallbacks"][0]["reason"]
     assert [(section["name"], section["ended"]) for section in run["sections"]] == [("光伏 电价", "known")]

@@ -222,7 +222,7 @@ def test_init_writes_a_file_that_loads_and_leaves_one_that_is_there(typed: Any, 
     assert typed(["--config", "deep/monitor.yaml", "init"]).code == 0
     written = (tmp_path / "deep" / "monitor.yaml").read_text()
     assert (tmp_path / "deep" / "data" / "monitor.db").is_file()
-    assert "stays as it is" in typed(["--config", "deep/monitor.yaml", "init"]).out
+    assert "was left as it is" in typed(["--config", "deep/monitor.yaml", "init"]).out
     assert (tmp_path / "deep" / "monitor.yaml").read_text() == written
     assert typed(["--config", "deep/monitor.yaml", "db", "upgrade"]).code == 0
     assert Settings().timezone in written

@@ -15,11 +15,11 @@ from benchmarks.scripted_model.server import ScriptedModel
     [
         ("timezoen: Asia/Shanghai\n", "did you mean `timezone`?"),
         ("llm: {modle: x}\n", "did you mean `llm.model`?"),
-        ("timezone: Mars/Olympus\n", "no time zone"),
+        ("timezone: Mars/Olympus\n", "not a time zone"),
         ("pages: {max_concurrency: many}\n", "`pages.max_concurrency`"),
         ("pages: [\n", "line 2"),
         ("sources: [{name: a, url: 'https://a.example/', schedule: '61 7 * * *'}]\n", "schedule '61 7 * * *'"),
-        ("sources: [{name: a, url: a.example}]\n", "'a.example' is no web address"),
+        ("sources: [{name: a, url: a.example}]\n", "'a.example' is not a web address"),
         ("sources: [{name: a, url: 'https://a.example/', shedule: x}]\n", "did you mean `schedule`?"),
     ],
 )
@@ -51,15 +51,15 @@ def test_dates_the_wrong_way_round_are_told_before_anything_runs(typed: Any) -> 
     typed(["sources", "add", "https://a.example/", "--name", "a"])
     said = typed(["sweep", "a", "--since", "2026-11-20", "--until", "2026-11-01", "--json"])
     assert said.code == 2
-    assert "wrong way round" in said.complaint
-    assert "wrong way round" in said.document["error"]["message"]
+    assert "date range is reversed" in said.complaint
+    assert "date range is reversed" in said.document["error"]["message"]
     assert typed(["runs", "list", "--json"]).document == {"runs": []}
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["sources", "add", "notaurl"], "no web address"),
+        (["sources", "add", "notaurl"], "not a web address"),
         (["sources", "add", "https://a.example/", "--schedule", "7 * *"], "3 fields and not five"),
         (["sources", "add", "https://a.example/", "--schedule", "0 25 * * *"], "0 25 * * *"),
         (["sources", "add", "https://a.example/", "--section", "nameonly"], "NAME=URL"),

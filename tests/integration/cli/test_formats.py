@@ -75,7 +75,7 @@ def test_the_firms_template_is_that_of_the_option_or_of_the_settings(
         assert typed([*words, *more]).code == 0
         assert WordDocument(str(folder / "b.docx")).paragraphs[0].text == f"封面 {name}"
     assert "nothing.docx cannot be read" in typed([*words, "--template", "nothing.docx"]).complaint
-    assert "no Word file" in typed([*words, "--template", "kept.json"]).complaint
+    assert "not a Word file" in typed([*words, "--template", "kept.json"]).complaint
 
 
 @pytest.mark.parametrize("words", [["brief", "--format", "docx"], ["items", "export", "--format", "xlsx"]])
@@ -93,7 +93,7 @@ def test_a_terminal_is_not_flooded_with_what_it_cannot_show(folder: Path, words:
     os.close(theirs)
     os.close(ours)
     assert done.returncode == 2
-    assert f"A {words[-1]} is nothing that a terminal can show: name a file with --out FILE." in done.stderr.decode()
+    assert f"A {words[-1]} cannot be shown in a terminal: name a file with --out FILE." in done.stderr.decode()
 
 
 def test_what_is_piped_has_no_mark_of_a_file_and_bytes_stay_bytes(typed: Any, folder: Path) -> None:

@@ -130,7 +130,7 @@ async def test_a_link_to_the_database_starts_no_second_service(monitor: Any, fre
         for linked in (beside / "file.db", beside / "folder" / "monitor.db"):
             environment = {"MONITOR_DATABASE_URL": f"sqlite:///{linked}", "MONITOR_DATA_DIR": str(beside / "data")}
             second = await monitor("worker", **environment)
-            assert (second.code, "A service works on" in second.err) == (2, True), second.err
+            assert (second.code, "A service is using" in second.err) == (2, True), second.err
 
 
 async def test_a_damaged_database_stops_the_start_and_the_newest_backup_is_named(monitor: Any) -> None:

@@ -67,6 +67,6 @@ async def test_a_page_that_asks_to_log_in_is_added_with_the_next_steps_named(
     site.on("/members/", '<html><body><form><input name="u"><input type="password" name="p"></form></body></html>')
     added = await monitor("sources", "add", site.url("/members/"), "--name", "members")
     assert added.code == 0, added.err
-    assert "asks to log in" in added.complaint
+    assert "requires a log-in" in added.complaint
     assert "--step" in added.out
     assert "sources discover members --save" in added.out

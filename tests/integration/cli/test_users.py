@@ -34,7 +34,7 @@ def test_people_are_added_given_a_password_and_listed_with_the_tokens(
     assert [(entry["kind"], entry["role"]) for entry in listed.values()] == [("token", "reader"), ("person", "admin")]
     assert listed["grafana"]["scopes"] == ["read", "run"]
     assert (listed["grafana"]["networks"], listed["grafana"]["daily_limit"]) == (["10.0.0.0/8", "192.0.2.7/32"], 5)
-    assert "has set up no authenticator app" in typed(["users", "resetcode", "李雷"]).err
+    assert "has not set up an authenticator app" in typed(["users", "resetcode", "李雷"]).err
     assert "no team" in typed(["users", "token", "narrow", "--team", "nobody's"]).err
     assert listed["李雷"]["state"] == ""
     shown = typed(["users", "list"]).out
@@ -73,7 +73,7 @@ def test_the_audit_is_exported_to_a_file_of_its_owner(typed: Any, tmp_path: Path
 @pytest.mark.parametrize(
     ("words", "output"),
     [
-        (["add", "a b"], "is no name to sign in with"),
+        (["add", "a b"], "cannot be a name for signing in"),
         (["add", "a", "--role", "king"], "There is no role 'king'"),
         (["token", "a", "--scope", "fly"], "There is no scope 'fly'"),
         (["token", "a", "--days", "0"], "1 to 3650 days"),

@@ -87,11 +87,11 @@ async def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("url", "reported"),
     [
-        ("nonsense", "no database url"),
+        ("nonsense", "not a database url"),
         ("mysql://root:s3cret@host/name", "kind 'mysql'"),
         ("sqlite://", "no file"),
         ("sqlite:///:memory:", "no file"),
-        ("postgresql://host:port/name", "no database url"),
+        ("postgresql://host:port/name", "not a database url"),
     ],
 )
 def test_a_url_that_names_no_database_of_ours_is_refused_at_once(url: str, reported: str) -> None:

@@ -64,7 +64,7 @@ def test_damage_is_found_and_the_newest_backup_that_is_there_is_named(
         log.add(tmp_path / f"{day}.bak", at=AT + dt.timedelta(days=day))
     for day in (21, 25):
         (tmp_path / f"{day}.bak").touch()
-    with pytest.raises(DatabaseError, match=r"monitor db restore .*/25\.bak.* of 2026-03-27 08:00Z"):
+    with pytest.raises(DatabaseError, match=r"monitor db restore .*/25\.bak.* from 2026-03-27 08:00Z"):
         check_integrity(f"sqlite:///{database}", log)
 
 

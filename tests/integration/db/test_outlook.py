@@ -64,7 +64,7 @@ async def test_the_last_run_of_a_source_that_ended_speaks_for_it(store: Store, s
     await a_run(store, source, "early", NOON, RunStatus.FAILED)
     last = await a_run(store, source, "late", NOON + HOUR, RunStatus.DEGRADED)
     await a_run(store, source, "cancelled", NOON + 2 * HOUR, RunStatus.CANCELLED)
-    await a_run(store, source, "under way", NOON + 3 * HOUR, RunStatus.RUNNING)
+    await a_run(store, source, "in progress", NOON + 3 * HOUR, RunStatus.RUNNING)
     await a_run(store, source, "waits", NOON + 4 * HOUR, RunStatus.QUEUED)
     await a_run(store, other, "of the other", NOON, RunStatus.SUCCEEDED)
     for run_id in ("early", last):

@@ -164,7 +164,7 @@ async def test_a_host_is_asked_no_more_on_a_day_whose_requests_are_used_up(
         with pytest.raises(FetchError) as caught:
             await ask(politeness, client, url)
         assert caught.value.error.code == "Forbidden"
-        assert "goes on tomorrow" in render(caught.value.error.message, "en")
+        assert "continues tomorrow" in render(caught.value.error.message, "en")
         assert site.paths() == ["/robots.txt", "/a", "/a"]
         clock.days += 1
         await ask(politeness, client, url)

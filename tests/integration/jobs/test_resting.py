@@ -36,7 +36,7 @@ async def test_planned_times_pass_over_a_source_that_rests_until_its_rest_is_ove
     passed_over, tried, waits = found
     assert passed_over == (
         RunStatus.CANCELLED,
-        "Missed: 3 runs in a row failed, and the source rests until 2026-03-02 02:00Z.",
+        "Missed: 3 runs in a row failed, and the source is paused until 2026-03-02 02:00Z.",
     )
     assert tried == (RunStatus.QUEUED, None)
     assert waits[0] is RunStatus.CANCELLED

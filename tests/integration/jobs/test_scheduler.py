@@ -90,7 +90,7 @@ async def test_a_run_that_still_waits_is_not_joined_by_a_second_one(
     first, second = await runs_of(store)
     assert (first.status, second.status) == (RunStatus.QUEUED, RunStatus.CANCELLED)
     assert second.error is not None
-    assert render(second.error, "en") == "Missed: the run planned at 2026-03-02 01:00Z still waits."
+    assert render(second.error, "en") == "Missed: the run planned for 2026-03-02 01:00Z is still waiting."
 
 
 async def test_a_changed_or_newly_enabled_schedule_does_not_look_back(

@@ -149,7 +149,15 @@ async def test_the_text_is_told_in_the_pieces_that_came_and_the_tokens_are_the_s
         ([event("半"), event("句"), b"data: {no json\n\n"], []),
         ([event("半"), event("句"), HANGS], []),
     ],
-    ids=["connection breaks", "no end", "no room", "filtered", "error inside", "garbage", "falls silent"],
+    ids=[
+        "connection breaks",
+        "no end",
+        "no room",
+        "filtered",
+        "in an answer with a success status",
+        "garbage",
+        "falls silent",
+    ],
 )
 async def test_an_answer_that_breaks_off_is_handed_on_as_far_as_it_came(pieces: list[bytes], breaks: list[int]) -> None:
     server = Server(answer(*pieces), breaks=breaks)

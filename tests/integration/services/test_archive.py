@@ -41,7 +41,7 @@ async def test_a_source_that_never_was_is_no_empty_answer(store: Store, archive:
 
 
 async def test_days_the_wrong_way_round_are_refused(archive: ArchiveService) -> None:
-    with pytest.raises(UsageError, match="wrong way round"):
+    with pytest.raises(UsageError, match="date range is reversed"):
         await archive.list_items(ItemQuery(since=TODAY, until=dt.date(2026, 11, 1)))
 
 

@@ -252,7 +252,7 @@ async def test_possible_gaps_of_any_run_and_open_alarms_stand_at_the_end(store: 
         for run_id, is_gap in ((earlier, True), (later, False)):
             url = "https://a.example/gg/"
             session.add(RunSection(run_id=run_id, ordinal=0, name="公告", url=url, is_gap=is_gap))
-    finding = AlarmFinding(kind=AlarmKind.STRUCTURE, message="the list fell from 20 candidates to 2", section="公告")
+    finding = AlarmFinding(kind=AlarmKind.STRUCTURE, message="the list shrank from 20 candidates to 2", section="公告")
     await store.alarms.reconcile(source.id or 0, run_id=later, findings=[finding], judged_kinds={}, at=NOW)
     gaps = [
         (gap.kind, gap.place, gap.reason and render(gap.reason, "en"), gap.url)
@@ -261,7 +261,7 @@ async def test_possible_gaps_of_any_run_and_open_alarms_stand_at_the_end(store: 
     ]
     assert gaps == [
         ("possible_gap", "公告", None, "https://a.example/gg/"),
-        ("structure", "公告", "the list fell from 20 candidates to 2", None),
+        ("structure", "公告", "the list shrank from 20 candidates to 2", None),
     ]
 
 

@@ -314,14 +314,14 @@ async def test_a_page_that_leads_elsewhere_before_gets_nothing(app: App, members
 
 async def test_a_step_to_another_host_or_of_no_kind_is_refused_when_it_is_written(app: App, site: Any) -> None:
     for line, said in (
-        ("open http://elsewhere.example/login", "leads to a host that is not the source's"),
-        ("press the button", "is no step"),
-        ("fill #frame >> internal:control=enter-frame >> input with secret MEMBERS_PASSWORD", "no CSS selector"),
-        ("fill #p with secret not-a-name", "no name of a secret"),
+        ("open http://elsewhere.example/login", "leads to a host that does not belong to the source"),
+        ("press the button", "is not a step"),
+        ("fill #frame >> internal:control=enter-frame >> input with secret MEMBERS_PASSWORD", "not a CSS selector"),
+        ("fill #p with secret not-a-name", "cannot be the name of a secret"),
     ):
         with pytest.raises(UsageError, match=said):
             await add_source(app, site, steps=[*steps(site), line])
-    with pytest.raises(UsageError, match="The first step opens a page"):
+    with pytest.raises(UsageError, match="The first step must open a page"):
         await add_source(app, site, steps=["click a"])
 
 
@@ -341,7 +341,7 @@ async def test_a_secret_is_for_the_hosts_of_the_source_that_it_was_entered_for(
     taken = stranger.on("/login", "<input id='user'><input id='password' type='password'><form><button>a</button>")
     other = await add_source(app, stranger, password=None, name="别处")
     assert "MEMBERS_PASSWORD" in await fail(app, other)
-    with pytest.raises(InvalidSettings, match="Give each a name of its own"):
+    with pytest.raises(InvalidSettings, match="Use a separate variable for each"):
         await app.settings_service.update({"secrets.MEMBERS_PASSWORD": PASSWORD}, by=COMMAND_LINE)
     monkeypatch.setenv("PATH_OF_THE_MACHINE", "not for the desk")
     lines = [line.replace("MEMBERS_PASSWORD", "PATH_OF_THE_MACHINE") for line in steps(members.site)]

@@ -145,7 +145,7 @@ async def test_a_driver_that_does_not_start_is_a_finding_too(tmp_path: Path, mon
 async def test_a_remote_browser_that_does_not_answer_fails_too(tmp_path: Path) -> None:
     config = install(tmp_path, browser='{endpoint: "ws://127.0.0.1:9"}')
     level, words = (await examine(config))["browser"]
-    assert (level, "start it or mend the url" in words) == ("fail", True)
+    assert (level, "start it or correct the url" in words) == ("fail", True)
     assert not (await ask_readiness(config)).is_ready
 
 

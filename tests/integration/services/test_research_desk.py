@@ -133,7 +133,7 @@ async def test_of_a_page_whose_record_is_gone_what_was_read_is_shown(app: App, t
 
 
 async def test_without_a_worker_nothing_is_queued(app: App) -> None:
-    with pytest.raises(UsageError, match="No worker is at work"):
+    with pytest.raises(UsageError, match="No worker is running"):
         await app.research.enqueue(QUESTION, options=ResearchOptions(), **WEB)
     assert await app.research.list(by=COMMAND_LINE) == []
 

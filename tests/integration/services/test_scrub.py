@@ -404,7 +404,7 @@ async def test_the_newest_head_is_stamped_by_an_authority(
     (head,) = await chain.sign()
     for wrong in ("no stamp", b"", b"0\x82"):
         site.on("/tsa", wrong)
-        with pytest.raises(WorkFailed, match="no time stamp"):
+        with pytest.raises(WorkFailed, match="not a time stamp"):
             await scrub.stamp_last_head()
     site.on("/tsa", reply(b"0\x050\x03\x02\x01\x02"))
     with pytest.raises(WorkFailed, match="status 2"):
@@ -425,7 +425,7 @@ async def test_the_newest_head_is_stamped_by_an_authority(
     site.on("/tsa", reply(base64.b64decode(stamped.timestamp or "")))
     await archive.create_recorder(run.id, attempt=2).keep(seen(site, 2, turned_clock.now()))
     await chain.sign()
-    with pytest.raises(WorkFailed, match="no time stamp"):
+    with pytest.raises(WorkFailed, match="not a time stamp"):
         await scrub.stamp_last_head()
 
 

@@ -183,7 +183,7 @@ async def test_it_is_switched_off_with_a_code_alone_or_by_an_administrator(servi
         await service.reset("anna", by=Actor("bert", Role.EDITOR))
     await service.reset("anna", by=Actor("chef", Role.ADMIN))
     assert await service.list_people() == frozenset()
-    with pytest.raises(UsageError, match="no authenticator app"):
+    with pytest.raises(UsageError, match="an authenticator app"):
         await service.reset("anna", by=COMMAND_LINE)
 
 

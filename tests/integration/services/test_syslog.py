@@ -134,5 +134,5 @@ def test_an_address_that_is_none_is_refused(tmp_path: Path, address: str) -> Non
 def test_a_network_of_trusted_proxies_that_is_none_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "config.yaml"
     file.write_text("web: {trusted_proxies: [10.0.0.0/8, proxy.example]}\n")
-    with pytest.raises(SettingsError, match=r"'proxy\.example' is no address"):
+    with pytest.raises(SettingsError, match=r"'proxy\.example' is neither an address"):
         load_settings(file)

@@ -105,11 +105,11 @@ async def test_a_person_revokes_only_their_own(tokens: TokenService) -> None:
 @pytest.mark.parametrize(
     ("asked", "reason"),
     [
-        ({"name": "a b", "role": "reader"}, "no name"),
+        ({"name": "a b", "role": "reader"}, "cannot be the name"),
         ({"name": "a", "role": "king"}, "no role"),
         ({"name": "a", "role": "reader", "scopes": ["fly"]}, "no scope"),
         ({"name": "a", "role": "reader", "days": 0}, "1 to 3650 days"),
-        ({"name": "a", "role": "reader", "limits": TokenLimits(networks=["10.0.0.0/99"])}, "no address"),
+        ({"name": "a", "role": "reader", "limits": TokenLimits(networks=["10.0.0.0/99"])}, "neither an address"),
         ({"name": "a", "role": "reader", "limits": TokenLimits(networks=["10.0.0.1"] * 51)}, "50 addresses"),
         ({"name": "a", "role": "reader", "limits": TokenLimits(daily_limit=0)}, "from 1"),
         ({"name": "a", "role": "reader", "limits": TokenLimits(teams=["nobody's"])}, "no team"),

@@ -298,9 +298,9 @@ async def test_a_topic_that_cannot_be_is_refused(topics: TopicService, store: St
     await save(store, "通知")
     await topics.create(STORAGE, by=EDITOR)
     second = await topics.create(STORAGE.model_copy(update={"name": "b"}), by=EDITOR)
-    with pytest.raises(Conflict, match="already a topic named 储能开发商"):
+    with pytest.raises(Conflict, match="A topic named 储能开发商 exists already"):
         await topics.create(STORAGE, by=EDITOR)
-    with pytest.raises(Conflict, match="already a topic"):
+    with pytest.raises(Conflict, match="exists already"):
         await topics.update(second.id, TopicPatch(name="储能开发商"), by=EDITOR)
     with pytest.raises(NotFound, match="no target 'nobody'"):
         await topics.update(second.id, TopicPatch(targets=["nobody"]), by=EDITOR)

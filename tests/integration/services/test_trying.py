@@ -104,7 +104,7 @@ async def test_what_is_no_source_is_refused_at_once_and_so_is_a_crowd(
     app: App, site: Any, release: asyncio.Event
 ) -> None:
     service = open_trials(app)
-    with pytest.raises(UsageError, match="no web address"):
+    with pytest.raises(UsageError, match="not a web address"):
         await service.start({"name": "t", "url": "nowhere"}, by=Actor("anna", Role.EDITOR))
     with pytest.raises(NotFound):
         await service.start({}, by=Actor("anna", Role.EDITOR), source_id=9)

@@ -182,7 +182,7 @@ async def test_without_a_backend_for_the_web_the_archive_is_searched_and_that_is
     assert run.coverage.saved == 2
     assert not [path for path in bureau.site.paths() if path.startswith("/search")]
     assert run.status == "degraded"
-    assert ["only what was gathered" in render(fallback.reason, "en") for fallback in run.fallbacks] == [True]
+    assert ["only what was collected" in render(fallback.reason, "en") for fallback in run.fallbacks] == [True]
     assert not any("example.com/sample" in item.url for item in run.items)
 
 
@@ -224,5 +224,5 @@ async def test_a_run_is_done_again_from_its_bundle_and_its_pages(
     assert bureau.site.paths() == []
     for bundle in bundles(tmp_path):
         bundle.unlink()
-    with pytest.raises(RecordLost, match="cannot be done again"):
+    with pytest.raises(RecordLost, match="cannot be repeated"):
         await replayed(run.run_id)

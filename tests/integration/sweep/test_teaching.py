@@ -167,7 +167,7 @@ async def test_a_page_that_cannot_be_seen_and_a_reader_are_refused(
     bureau: Any, teaching: TeachingService, reply: Any
 ) -> None:
     bureau.site.on("/news/", reply("gone", 404))
-    with pytest.raises(WorkFailed, match="could not be seen"):
+    with pytest.raises(WorkFailed, match="could not be loaded"):
         await teach(bureau, teaching, FORMS[0])
     with pytest.raises(Forbidden):
         await teach(bureau, teaching, FORMS[0], by=Actor("rita", Role.READER))

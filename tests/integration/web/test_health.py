@@ -45,7 +45,7 @@ def desk_settings() -> Callable[[Settings], Settings]:
 
 @pytest.fixture
 async def source(desk: Any, monkeypatch: pytest.MonkeyPatch) -> Source:
-    """A source with a run and two sections, one of which has been silent for long; it is noon."""
+    """A source with a run and two sections, one of which has been silent for a long time; it is noon."""
     monkeypatch.setattr(type(desk.app.clock), "now", lambda _: NOON)
     store = desk.app.store
     source: Source = await store.sources.add(
@@ -180,7 +180,7 @@ async def test_sources_in_trouble_come_first_and_the_rest_page_by_page(desk: Any
     first = await reader.get("/health")
     names = re.findall(r'<th scope="row"><a href="/health/sources/\d+">(.*?)</a>', first.text)
     assert (names[0], len(names)) == ("n59", 50)
-    assert "rests until" in first.text
+    assert "paused until" in first.text
     (link,) = re.findall(r'rel="next" href="([^"]+)"', first.text)
     second = await reader.get(link)
     rest = re.findall(r'<th scope="row"><a href="/health/sources/\d+">(.*?)</a>', second.text)

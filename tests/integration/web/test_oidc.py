@@ -97,7 +97,7 @@ async def test_the_role_follows_the_groups_and_the_last_administrator_stays_one(
     provider.put_person("a-1", preferred_username="renamed", groups=[])
     refused = await sign_in(desk, provider)
     assert refused.status_code == 403
-    assert "Your groups at Staff give no access here" in refused.text
+    assert "Your groups at Staff give you no access here" in refused.text
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ async def test_a_name_that_is_taken_is_not_taken_over_but_can_be_linked_when_sig
     await desk.app.people.set_password("lilei", PASSWORD, by=COMMAND_LINE)
     refused = await sign_in(desk, provider)
     assert refused.status_code == 403
-    assert "Somebody is called lilei here already" in refused.text
+    assert "The name lilei is taken here already" in refused.text
     client = await desk.client(headers={"Accept-Language": "en"})
     await client.post("/sign-in", data={"name": "lilei", "password": PASSWORD})
     browser = Browser(client, desk.app.people.compute_csrf_token(client.cookies[SESSION_COOKIE]))
@@ -178,7 +178,7 @@ def change(**values: Any) -> Callable[[Claims], Claims]:
         (change(iss="http://evil.example"), "another issuer"),
         (change(exp=int(time.time()) - 120), "has expired"),
         (change(exp=None), "has expired"),
-        (change(sub=None), "lacks what it must say"),
+        (change(sub=None), "lacks something that it must contain"),
     ],
 )
 async def test_an_id_token_that_does_not_say_what_it_must_signs_nobody_in(

@@ -95,10 +95,10 @@ async def test_a_passkey_signs_in_once_a_time_with_the_device_unlocked_and_not_a
         async with desk.app.store.sessions.begin_write() as session:  # as if a copy had been used more often
             await session.execute(update(Passkey).values(sign_count=1_000_000))
         await sign_in()
-        await expect(page.get_by_role("alert")).to_contain_text("proves nothing", timeout=60_000)
+        await expect(page.get_by_role("alert")).to_contain_text("could not be verified", timeout=60_000)
         await desk.app.passkeys.remove("reader", key.id or 0, by=COMMAND_LINE)
         await sign_in()
-        await expect(page.get_by_role("alert")).to_contain_text("belongs to nobody", timeout=60_000)
+        await expect(page.get_by_role("alert")).to_contain_text("does not belong to anybody", timeout=60_000)
     acts = [entry.action for entry in await desk.app.audit.list_entries(person="reader")]
     assert acts.count("passkey.add") == 1
     assert acts.count("session.sign_in") == 2

@@ -52,7 +52,7 @@ async def test_what_cannot_be_added_comes_back_with_its_reason(desk: Any) -> Non
     admin = await desk.sign_in("admin")
     page = await admin.post("/settings/people", {"name": "<b>x", "role": "reader"}, headers={"Accept-Language": "en"})
     assert page.status_code == 400
-    assert "is no name to sign in with" in page.text
+    assert "cannot be a name for signing in" in page.text
     assert "<b>x" not in page.text
     assert (await admin.post("/settings/people", {"name": "x", "role": "king"})).status_code == 400
     assert (await admin.post("/settings/people/admin/shut-out")).status_code == 409

@@ -46,7 +46,7 @@ async def test_a_question_is_put_into_the_queue_as_it_was_asked(desk: Any, edito
             "review_plan": True,
         },
     }
-    assert "No worker is at work" in problem(await editor.post("/api/v1/research", json=asked), 400)
+    assert "No worker is running" in problem(await editor.post("/api/v1/research", json=asked), 400)
     async with desk.app.presence.register(WORKER_KIND):
         answer = await editor.post("/api/v1/research", json=asked)
     assert answer.status_code == 202

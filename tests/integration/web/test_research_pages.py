@@ -42,7 +42,7 @@ async def test_who_comes_first_is_told_what_to_do_and_what_is_missing(desk: Any,
     assert "只在本系统已收录的内容中检索" in page
     reader = await desk.sign_in("reader", language="en")
     looking = page_of(await reader.get("/research"))
-    assert "Nothing was asked yet." in words_of(looking.css_first("main"))
+    assert "Nothing has been asked yet." in words_of(looking.css_first("main"))
     assert looking.css_first("form#ask") is None
 
 
@@ -75,7 +75,7 @@ async def test_a_question_is_put_into_the_queue_with_the_settings_of_the_panel(d
     }
     form = {"query": QUERY, "review_plan": "true", "options": json.dumps(options)}
     refused = page_of(await editor.post("/research", form, headers={"Accept-Language": "en"}), 400)
-    assert "No worker is at work" in words_of(refused.css_first(".trouble"))
+    assert "No worker is running" in words_of(refused.css_first(".trouble"))
     assert refused.css_first("textarea[name=query]").text().strip() == QUERY, "what was typed stays"
     async with desk.app.presence.register("worker"):
         wrong = page_of(await editor.post("/research", {**form, "options": '{"sampling": {"temperature": 9}}'}), 400)

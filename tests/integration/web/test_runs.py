@@ -223,7 +223,7 @@ async def test_a_run_is_stopped_once_and_the_audit_says_by_whom(desk: Any, sourc
 async def test_a_run_is_done_again_by_the_service_from_where_it_failed(
     desk: Any, source: Source, read_run: str, editor: Any
 ) -> None:
-    assert (await editor.send("POST", "/api/v1/runs/read/retry")).status_code == 400, "no worker is at work"
+    assert (await editor.send("POST", "/api/v1/runs/read/retry")).status_code == 400, "no worker is running"
     async with desk.app.presence.register("worker"):
         answer = await editor.send("POST", "/api/v1/runs/read/retry")
         assert (answer.status_code, answer.json()) == (202, {"run_id": "read", "status": "queued"})

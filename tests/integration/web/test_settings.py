@@ -213,7 +213,7 @@ async def test_storage_is_told_and_pruned(desk: Any) -> None:
     admin = await desk.sign_in("admin", language="en")
     body = (await admin.send("GET", "/api/v1/storage")).json()
     assert body["database_bytes"] > 0
-    assert "Forgotten: 0 runs" in (await admin.post("/settings/storage/prune")).text
+    assert "Deleted: 0 runs" in (await admin.post("/settings/storage/prune")).text
     assert (await admin.send("POST", "/api/v1/storage/prune", json={"days": 0})).status_code == 422
 
 
@@ -282,7 +282,7 @@ class TestTargets:
         form = {"channel": "wecom", "name": "desk", "schedule_kind": "daily", "schedule_time": "08:00"}
         wrong = await admin.post("/settings/targets/new", form | {"address": "https://hooks.slack.com/services/T/B/x"})
         assert wrong.status_code == 400
-        assert "no webhook address of WeCom" in wrong.text
+        assert "not a WeCom webhook address" in wrong.text
         address = f"https://qyapi.weixin.qq.com/cgi-bin/webhook/send?key={SECRET}"
         saved = await admin.post("/settings/targets/new", form | {"address": address})
         assert (saved.status_code, saved.headers["location"]) == (303, "/settings/targets")

@@ -211,7 +211,7 @@ async def test_all_sources_of_a_filter_get_a_schedule_and_are_removed_once_that_
     assert removed.headers["location"] == "/sources"
     assert [source.name for source in await desk.app.sources.list_sources()] == ["c"]
     refused = await admin.post("/sources/bulk/run", {"whole": "true"})
-    assert refused.status_code == 400, "no worker is at work"
+    assert refused.status_code == 400, "no worker is running"
 
 
 async def test_a_new_source_runs_daily_unless_somebody_says_no(desk: Any) -> None:
@@ -415,7 +415,7 @@ async def test_steps_are_changed_through_the_api_as_lines_or_objects(desk: Any) 
     assert answer.status_code == 200, answer.text
     assert answer.json()["steps"] == [{"kind": "open", "url": "https://gov.example/login"}, steps[1]]
     answer = await editor.send("PATCH", f"/api/v1/sources/{source.id}", json={"steps": ["click button"]})
-    assert (answer.status_code, "The first step opens a page" in answer.text) == (400, True), answer.text
+    assert (answer.status_code, "The first step must open a page" in answer.text) == (400, True), answer.text
 
 
 async def test_a_trial_of_a_page_that_asks_to_log_in_says_so_alone_and_asks_for_the_steps(desk: Any, site: Any) -> None:
@@ -426,7 +426,7 @@ async def test_a_trial_of_a_page_that_asks_to_log_in_says_so_alone_and_asks_for_
     trial = begun.headers["location"]
     await ended(desk, trial.rpartition("/")[2])
     page = (await editor.get(trial)).text
-    assert "asks to log in" in page
+    assert "requires a log-in" in page
     assert "no list was found" not in page
     assert page.count('name="steps"') == 1
     assert '<textarea name="steps" hidden>' not in page

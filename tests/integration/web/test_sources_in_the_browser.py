@@ -86,7 +86,7 @@ async def test_a_source_is_added_by_its_address(
         await expect(page.locator("input[name=url]")).to_be_focused()
         await page.keyboard.type(f"{base_url}/")
         await page.get_by_role("button", name=words["try"], exact=True).click()
-        await page.wait_for_selector("[data-trial] li")  # told while it goes: a section still waits to be read
+        await page.wait_for_selector("[data-trial] li")  # told while it goes: a section is still waiting to be read
         report.set()
         pin = page.locator(".section.card").filter(has=page.locator("strong", has_text="政策法规")).first
         await pin.wait_for()

@@ -107,9 +107,9 @@ async def test_sources_that_never_ran_are_said_to_wait(desk: Any, life: Life) ->
     await life.store.runs.create(Run(id="first", source_id=1, source="ministry", planned_at=life.noon))
     page = words(await admin.get("/"))
     assert "The first run waits for its turn." in page
-    assert "No worker is at work." in page
+    assert "No worker is running." in page
     await life.store.runs.claim("first", executor="worker-1", at=life.noon)
-    assert "The first run is under way." in words(await admin.get("/"))
+    assert "The first run is in progress." in words(await admin.get("/"))
 
 
 async def test_a_good_day_is_calm(desk: Any, life: Life) -> None:

@@ -169,7 +169,7 @@ def test_what_is_not_named_follows_in_its_order_and_stays_where_it_stood() -> No
 
 @pytest.mark.parametrize("wanted", [[{"id": 9}], [{"id": 1}, {"id": 1}]], ids=["unknown", "twice"])
 def test_an_item_that_is_not_in_the_briefing_or_is_named_twice_is_refused(wanted: list[dict[str, Any]]) -> None:
-    with pytest.raises(UsageError, match=r"The item \d is"):
+    with pytest.raises(UsageError, match=r"Item \d is"):
         update_edit(FOUR, create_initial_edit(FOUR, None), BriefingEditPatch(items=wanted), by="王")
 
 

@@ -147,9 +147,9 @@ def test_what_decides_where_things_lie_and_what_is_started_or_read_is_not_stored
     ("path", "value", "word"),
     [
         ("llm.base_url", "http://me:secret@host/v1", "password"),
-        ("llm.temperature", float("nan"), "cannot be kept"),
-        ("llm.model", "a\x00b", "cannot be kept"),
-        ("llm.model", "\ud800", "cannot be kept"),
+        ("llm.temperature", float("nan"), "cannot be stored"),
+        ("llm.model", "a\x00b", "cannot be stored"),
+        ("llm.model", "\ud800", "cannot be stored"),
         ("llm.modle", "x", "no such setting"),
     ],
 )

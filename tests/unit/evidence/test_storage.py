@@ -42,7 +42,7 @@ def test_only_plain_places_are_places(storage: FileStorage, place: str) -> None:
 
 
 def test_a_check_leaves_nothing_behind(storage: FileStorage) -> None:
-    assert "keeps and gives back" in render(storage.check(), "en")
+    assert "stores and returns data" in render(storage.check(), "en")
     assert storage.list_locations("evidence") == []
 
 

@@ -150,7 +150,7 @@ def test_what_is_no_word_file_is_refused_plainly() -> None:
     with zipfile.ZipFile(empty, "w") as file:
         file.writestr("x", "y")
     for content in (b"no zip", b"", empty.getvalue()):
-        with pytest.raises(UsageError, match="no Word file"):
+        with pytest.raises(UsageError, match="not a Word file"):
             render_docx(briefing(), content)
 
 

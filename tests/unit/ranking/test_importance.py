@@ -104,7 +104,7 @@ def test_every_place_has_a_reason_in_a_sentence() -> None:
     facts = DocumentFacts(deadlines=[StatedDeadline(kind=DeadlineKind.COMMENTS_UNTIL, day=dt.date(2026, 12, 1))])
     found = score_importance(line("青禾省关于征求《电价办法（征求意见稿）》意见的公告"), facts, None, TODAY)
     assert render(found.reason, "en") == (
-        "A consultation on rules to come: it holds in one place alone, it touches prices, taxes, limits or access, "
+        "A consultation on rules to come: it applies in one place only, it touches prices, taxes, limits or access, "
         "comments close on 2026-12-01."
     )
     assert render(found.reason, "zh").startswith("规则征求意见：只在一地适用")

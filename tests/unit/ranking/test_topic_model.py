@@ -73,7 +73,7 @@ def test_a_reason_with_a_figure_that_the_item_lacks_or_an_address_is_dropped_and
         assert parse({"i": 1, "t": 1, "s": 85, "q": "建立容量补偿机制", "r": reason})[0, 4].reason == ""
     assert parse({"i": 1, "t": 1, "s": 85, "q": "建立容量补偿机制", "r": "补偿330元"})[0, 4].reason == "补偿330元"
     merged = merge_fit(ITEMS[0].scores[4], ModelFit(0.85, "", "建立容量补偿机制"))
-    assert render(merged.reason, "en") == "The model finds that it fits."
+    assert render(merged.reason, "en") == "The model judges that it fits."
 
 
 def test_the_model_finds_what_no_word_says_and_refuses_what_words_only_seem_to_say() -> None:

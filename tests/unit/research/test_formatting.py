@@ -245,7 +245,7 @@ async def test_a_report_that_broke_off_goes_on_where_it_broke_off(write: Write) 
         in report.markdown
     )
     assert report.by_rule == [STATE, POLICY, MONEY]
-    assert "broke off" in render(report.fallback, "en")
+    assert "was cut off" in render(report.fallback, "en")
 
 
 @pytest.mark.parametrize(

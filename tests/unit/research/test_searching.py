@@ -153,7 +153,7 @@ async def test_a_search_that_was_chosen_is_a_round_of_the_state(parts_of: Any) -
     ]
     assert [[render(problem, "en") for problem in made.fallbacks] for made in rounds] == [
         ["first_search: empty"],
-        ["first_search, put right: x"],
+        ["first_search, corrected: x"],
     ]
     assert state.paragraphs[1].research.tokens == 5
     assert state.paragraphs[0].research.rounds == []

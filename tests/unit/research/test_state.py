@@ -31,7 +31,7 @@ def test_a_state_that_was_saved_is_loaded_as_it_was(tmp_path: Path) -> None:
 def test_a_file_that_holds_no_state_is_refused_in_a_sentence(tmp_path: Path, content: str) -> None:
     path = tmp_path / "state.json"
     path.write_text(content, encoding="utf-8")
-    with pytest.raises(UsageError, match="holds no state"):
+    with pytest.raises(UsageError, match="is not the state"):
         State.load(path)
     with pytest.raises(UsageError, match="cannot be read"):
         State.load(tmp_path / "missing.json")

@@ -131,7 +131,7 @@ def test_a_text_is_written_into_the_state_with_what_it_cost(parts_of: Any) -> No
 
 async def test_a_node_refuses_what_it_cannot_work_with(parts_of: Any) -> None:
     for shown in ((), (2,)):
-        with pytest.raises(UsageError, match="results with a text"):
+        with pytest.raises(UsageError, match="results with text"):
             await FirstSummaryNode(parts_of()).run(material(shown=shown))
     with pytest.raises(UsageError, match="latest summary"):
         await ReflectionSummaryNode(parts_of()).run(material())

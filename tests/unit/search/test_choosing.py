@@ -42,7 +42,7 @@ def test_the_stub_stands_in_for_nothing_and_is_never_gathered_from(
 def test_a_warning_names_the_nearest_backend() -> None:
     warning = render(select_backends(SearchSettings(backend="braev")).warnings[0], "en")
     assert "did you mean brave?" in warning
-    assert "the stub takes its place" in warning
+    assert "the stub is used instead" in warning
 
 
 def test_what_a_backend_lacks_is_told_with_the_place_where_it_belongs(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -154,7 +154,7 @@ async def test_a_template_of_the_firm_that_word_cannot_open_fails(tmp_path: Path
     broken = tmp_path / "broken.docx"
     broken.write_bytes(b"PK no archive")
     found = (await _examined(with_template(broken)))["template"]
-    assert (found.level, "is no Word file" in render(found.message, "en")) == ("fail", True)
+    assert (found.level, "is not a Word file" in render(found.message, "en")) == ("fail", True)
     firm = tmp_path / "firm.docx"
     docx.Document().save(firm)
     assert (await _examined(with_template(firm)))["template"].model_dump() == {

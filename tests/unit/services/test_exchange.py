@@ -165,15 +165,15 @@ def test_no_cell_of_an_export_is_a_formula() -> None:
 @pytest.mark.parametrize(
     ("kind", "content", "complaint"),
     [
-        ("csv", b"", "no line of names"),
-        ("csv", b"a,b\n1,2\n", "no line of names"),
-        ("csv", b'"name,url\na,b\n', "is no CSV"),
+        ("csv", b"", "a line of column names"),
+        ("csv", b"a,b\n1,2\n", "a line of column names"),
+        ("csv", b'"name,url\na,b\n', "is not CSV"),
         ("csv", b"\xff\xfe\xff", "neither UTF-8 nor GB 18030"),
-        ("yaml", b"a: [", "is no YAML"),
-        ("yaml", b"[" * 100_000, "is no YAML"),
-        ("yaml", b"\xff", "is no YAML"),
-        ("yaml", b"1", "holds no list of sources"),
-        ("opml", b"<opml>", "is no OPML"),
+        ("yaml", b"a: [", "is not YAML"),
+        ("yaml", b"[" * 100_000, "is not YAML"),
+        ("yaml", b"\xff", "is not YAML"),
+        ("yaml", b"1", "contains no list of sources"),
+        ("opml", b"<opml>", "is not OPML"),
         ("yaml", b"- {a: 1}\n" * (MAX_IMPORT_SOURCES + 1), "at most 5,000"),
         ("csv", b"x" * (2 * 1024 * 1024 + 1), "larger than 2 MB"),
     ],
@@ -187,7 +187,7 @@ def test_aliases_that_multiply_are_refused() -> None:
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 12)]
     bomb = "\n".join([*lines, "sources: [{name: *a11, url: *a11, tags: *a11}]"])
-    with pytest.raises(UsageError, match="is no YAML"):
+    with pytest.raises(UsageError, match="is not YAML"):
         parse_list(bomb.encode(), SourceListFormat.YAML, label="it")
 
 

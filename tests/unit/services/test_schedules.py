@@ -52,7 +52,7 @@ def test_several_times_a_day_are_said_and_picked_as_cron() -> None:
 def test_any_other_cron_stays_what_it_is(cron: str) -> None:
     pattern = SchedulePattern.parse(cron)
     assert (pattern.kind, pattern.format_cron()) == ("cron", cron)
-    assert render(describe_schedule(cron, "Asia/Shanghai"), "en") == f"by cron {cron} (Asia/Shanghai)"
+    assert render(describe_schedule(cron, "Asia/Shanghai"), "en") == f"cron {cron} (Asia/Shanghai)"
 
 
 def test_the_zone_stands_with_the_words() -> None:

@@ -39,7 +39,7 @@ def test_the_variable_holds_a_fernet_key_or_a_passphrase(
 def test_a_changed_key_says_so_in_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     encrypted = SecretBox(tmp_path).encrypt("x")
     monkeypatch.setenv(KEY_VARIABLE, "another one")
-    with pytest.raises(UsageError, match=r"encrypted with another key.*enter it anew"):
+    with pytest.raises(UsageError, match=r"encrypted with another key.*enter it again"):
         SecretBox(tmp_path).decrypt(encrypted)
 
 
@@ -55,6 +55,6 @@ def test_a_key_file_that_others_can_read_is_not_used(tmp_path: Path) -> None:
 def test_a_lost_key_is_not_replaced_by_reading(tmp_path: Path) -> None:
     encrypted = SecretBox(tmp_path).encrypt("x")
     (tmp_path / KEY_FILE).unlink()
-    with pytest.raises(UsageError, match="The key is not there"):
+    with pytest.raises(UsageError, match="The key is missing"):
         SecretBox(tmp_path).decrypt(encrypted)
     assert not (tmp_path / KEY_FILE).exists()

@@ -33,12 +33,12 @@ def test_a_query_source_says_what_to_search_for(values: dict[str, Any], queries:
         ({"kind": "query"}, "nothing to search for; write the query as its url"),
         ({"kind": "query", "url": "https://example.gov/"}, "nothing to search for"),
         ({"kind": "query", "url": "。？"}, "no word to search for in '。？'"),
-        ({"kind": "query", "url": "光" * 1001}, "1001 characters; write at most 1000"),
-        ({"kind": "query", "url": "光伏", "focus_areas": ["光 " * 600]}, "at most 1000"),
-        ({"kind": "query", "url": "ftp://example.gov/"}, "'ftp://example.gov/' is no web address"),
-        ({"kind": "site", "url": "光伏"}, "'光伏' is no web address"),
-        ({"kind": "feed"}, "'' is no web address"),
-        ({}, "'' is no web address"),
+        ({"kind": "query", "url": "光" * 1001}, "1001 characters; the limit is 1000"),
+        ({"kind": "query", "url": "光伏", "focus_areas": ["光 " * 600]}, "the limit is 1000"),
+        ({"kind": "query", "url": "ftp://example.gov/"}, "'ftp://example.gov/' is not a web address"),
+        ({"kind": "site", "url": "光伏"}, "'光伏' is not a web address"),
+        ({"kind": "feed"}, "'' is not a web address"),
+        ({}, "'' is not a web address"),
     ],
 )
 def test_what_cannot_be_watched_is_told_in_one_sentence(values: dict[str, Any], complaint: str) -> None:

@@ -30,7 +30,7 @@ def check(summary: str, *, rules: str = RULES) -> JudgedSummary:
         ("太短", "too short"),
         (TITLE, "it repeats the title"),
         ("方案" * 600, "too long"),
-        (f"{FIRST}详见 http://evil.example/a 。", "it holds a web address"),
+        (f"{FIRST}详见 http://evil.example/a 。", "it contains a web address"),
         (f"<<<PAGE\n{FIRST}\nPAGE>>>", "The sentence repeats the prompt: <<<"),
         (f"标题：{TITLE}\n{FIRST}", "The sentence repeats the prompt: 标题："),
         (f"Title: a title\nText:\n{FIRST}", "The sentence repeats the prompt: Title:"),

@@ -108,7 +108,7 @@ def test_any_two_different_names_have_an_order(left: str, right: str) -> None:
 DAMAGES = {
     "empty": (b"", "is damaged"),
     "cut off": (b'{"task_id": "task-1", "query_', "is damaged"),
-    "no object": (b"[1, 2]", "not as its schema says"),
+    "no object": (b"[1, 2]", "does not match its schema"),
     "no text": (b"\xff\xfe\x00", "is damaged"),
     "too deep": (b"[" * 100_000, "is damaged"),
     "no fields": (b"{}", "task_id: Field required"),
