@@ -152,7 +152,7 @@ async def test_a_damaged_database_stops_the_start_and_the_newest_backup_is_named
     for file in database.parent.glob("monitor.db*"):
         file.rename(monitor.folder / file.name)
     assert (await monitor("db", "restore", "second.bak")).code == 0
-    assert "whole" in (await monitor("doctor")).out
+    assert "intact" in (await monitor("doctor")).out
 
 
 async def test_a_merge_bomb_is_refused_in_one_line(monitor: Any) -> None:

@@ -64,10 +64,10 @@ async def test_what_it_tells_on_the_way_is_printed_line_by_line(
         (["什么?", "--json", "--events"], "not both"),
         (["--resume", "r-1", "--about", "r-1"], "not both"),
         (["什么?", "--about", "r-nobody"], "no research 'r-nobody'"),
-        (["什么?", "--out", "report.txt"], "end it in .md"),
+        (["什么?", "--out", "report.txt"], "use .md"),
         (["--resume", "r-nobody"], "no research 'r-nobody'"),
         (["--repeat", "r-nobody", "--schedule", "daily 06:30"], "no research 'r-nobody'"),
-        (["--repeat", "r-1"], "belong together"),
+        (["--repeat", "r-1"], "go together"),
         (["  "], "1 to 2000 characters"),
     ],
     ids=[

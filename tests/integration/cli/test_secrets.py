@@ -27,4 +27,4 @@ def test_a_secret_of_a_source_is_stored_listed_without_its_value_and_forgotten(
     assert (found["is_set"], found["used_by"], found["hosts"]) == (True, "source.gov", ["gov.example"])
     assert "hunter2" not in typed(["secrets", "list"]).out + typed(["sources", "export"]).out
     assert typed(["secrets", "forget", "GOV_PASSWORD"]).code == 0
-    assert "No secret GOV_PASSWORD is stored" in typed(["secrets", "forget", "GOV_PASSWORD"]).out
+    assert "No secret named GOV_PASSWORD is stored" in typed(["secrets", "forget", "GOV_PASSWORD"]).out

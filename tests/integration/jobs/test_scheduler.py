@@ -76,7 +76,7 @@ async def test_a_time_that_was_missed_by_more_than_the_grace_is_a_row_and_no_run
     (row,) = await runs_of(store)
     assert (row.status, row.planned_at.hour) == (RunStatus.CANCELLED, 1)
     assert row.error is not None
-    assert render(row.error, "en").startswith("Missed: no scheduler was at work")
+    assert render(row.error, "en").startswith("Missed: no scheduler was running")
 
 
 async def test_a_run_that_still_waits_is_not_joined_by_a_second_one(
