@@ -32,6 +32,7 @@ from monitor.db.tables.evidence import Claim, ClaimKind, EvidenceRecord, ItemSna
 from monitor.db.tables.people import (
     AuditEntry,
     BriefingShare,
+    ClientProfile,
     FeedKey,
     HiddenItem,
     ItemLater,
@@ -88,6 +89,7 @@ SECRET = "bench-secret"  # noqa: S105 -- of an archive that is thrown away
 """Of the private addresses of feeds, and of the link to the first briefing."""
 
 TOPICS = 30
+PROFILES = 30
 EMBEDDING_MODEL = "bench-vectors"
 DIMENSIONS = 1024
 
@@ -309,6 +311,14 @@ def _is_drawn(column: Column[Any]) -> bool:
 def _list_service_rows(people: list[str], now: dt.datetime) -> _Rows:
     """What a year leaves behind: acts of people, searches, deliveries, researches, and questions."""
     yield FeedKey(person=people[0], token_hash=hash_token(SECRET), label="bench", created_at=now)
+    for number in range(1, PROFILES + 1):
+        yield ClientProfile(
+            id=number,
+            name=f"客户{number}",
+            conditions={"language": "zh", "tags": ["tag7"]},
+            created_by=people[0],
+            created_at=now,
+        )
     for number in range(20_000):
         at = now - dt.timedelta(minutes=25 * number)
         act: dict[str, Any] = {"person": people[number % len(people)], "action": "source.edit"}

@@ -32,10 +32,9 @@ from sqlalchemy import table as table_of
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlmodel import col
 
-from monitor.db.queries.filters import ColumnValues, ItemFilter, build_conditions, order_by_newest
+from monitor.db.queries.filters import ColumnValues, ItemFilter, build_conditions, is_hidden, order_by_newest
 from monitor.db.sessions import get_dialect, sanitize_text, sanitize_value, split_batches, upsert_rows
 from monitor.db.tables.collection import Item, ItemPageText, Source
-from monitor.db.tables.people import HiddenItem
 from monitor.db.tables.research import ItemTerms
 from monitor.db.terms import extract_terms
 from monitor.db.visibility import get_eyes
@@ -269,7 +268,7 @@ async def count_items(session: AsyncSession, terms: Sequence[str], among: IndexS
         return min(count, cap)
     # Nothing but hidden items has to be checked outside of the index.
     found = select_with_terms(session, terms, among.source_marks).subquery()
-    shown = select(found.c.item_id).where(found.c.item_id.not_in(select(col(HiddenItem.item_id)))).limit(cap)
+    shown = select(found.c.item_id).where(~is_hidden(found.c.item_id)).limit(cap)
     return await session.scalar(select(func.count()).select_from(shown.subquery())) or 0
 
 

@@ -18,6 +18,7 @@ from monitor.db.tables.evidence import Revision
 from monitor.db.tables.people import HiddenItem, ItemLater, ItemRead, ItemStar, Person
 from monitor.db.tables.policies import PolicyDocument, TopicFit
 from monitor.db.terms import split_query
+from monitor.db.visibility import get_unbound_columns
 from monitor.vocabulary import ItemOrder, ItemType, PolicyStage
 
 _LOWEST_TIER = 9
@@ -158,19 +159,19 @@ def _iter_conditions(wanted: ItemFilter, words: ColumnValues) -> Iterator[Column
         yield is_unread(sanitize_text(wanted.unread_by))
     for marks, person in ((ItemStar, wanted.starred_by), (ItemLater, wanted.later_by)):
         if person is not None:
-            yield col(Item.id).in_(select(col(marks.item_id)).where(col(marks.person) == sanitize_text(person)))
+            yield has_mark(marks, sanitize_text(person))
     if wanted.stage is not None:
-        at_stage = (col(PolicyDocument.stage) == wanted.stage, col(PolicyDocument.removed_at).is_(None))
-        yield col(Item.id).in_(select(col(PolicyDocument.item_id)).where(*at_stage))
+        member = get_unbound_columns(PolicyDocument)
+        at_stage = (member.stage == wanted.stage, member.removed_at.is_(None))
+        yield col(Item.id).in_(select(member.item_id).where(*at_stage))
     if wanted.is_changed is not None:
-        changed = select(col(Revision.item_id))
+        changed = select(get_unbound_columns(Revision).item_id)
         yield col(Item.id).in_(changed) if wanted.is_changed else col(Item.id).not_in(changed)
     if wanted.topic_id is not None:
-        fits = (col(TopicFit.topic_id) == wanted.topic_id, col(TopicFit.is_match).is_(True))
-        yield col(Item.id).in_(select(col(TopicFit.item_id)).where(*fits))
+        fit = get_unbound_columns(TopicFit)
+        yield col(Item.id).in_(select(fit.item_id).where(fit.topic_id == wanted.topic_id, fit.is_match.is_(True)))
     if wanted.is_hidden is not None:
-        hidden = select(col(HiddenItem.item_id))
-        yield col(Item.id).in_(hidden) if wanted.is_hidden else col(Item.id).not_in(hidden)
+        yield is_hidden(col(Item.id)) if wanted.is_hidden else ~is_hidden(col(Item.id))
     if keywords := [word for given in wanted.keywords if (word := _clean_text(given))]:
         yield or_(*map(_match_keyword, keywords))
     if number := _clean_text(wanted.document_number):
@@ -184,10 +185,22 @@ def _is_behind(after: tuple[Any, ...]) -> ColumnElement[bool]:
     return or_(_get_tier() > tier[0], and_(_get_tier() == tier[0], is_older)) if tier else is_older
 
 
+def is_hidden(item_id: ColumnElement[Any] | Mapped[Any]) -> ColumnElement[bool]:
+    """Whether an item is left out of lists: hidden for all, by whomever."""
+    return item_id.in_(select(get_unbound_columns(HiddenItem).item_id))
+
+
+def has_mark(table: type[ItemStar | ItemLater], person: str) -> ColumnElement[bool]:
+    """Whether an item has a mark of this person."""
+    mark = get_unbound_columns(table)
+    return col(Item.id).in_(select(mark.item_id).where(mark.person == person))
+
+
 def is_unread(person: str) -> ColumnElement[bool]:
     """Whether this person has not read an item: neither it itself nor all that was seen up to an instant."""
-    mine = select(col(ItemRead.item_id)).where(col(ItemRead.person) == person, col(ItemRead.item_id) == col(Item.id))
-    read, unread = (mine.where(col(ItemRead.is_read).is_(is_read)).exists() for is_read in (True, False))
+    seen = get_unbound_columns(ItemRead)
+    mine = select(seen.item_id).where(seen.person == person, seen.item_id == col(Item.id))
+    read, unread = (mine.where(seen.is_read.is_(is_read)).exists() for is_read in (True, False))
     read_until = select(col(Person.read_until)).where(col(Person.name) == person).scalar_subquery()
     is_recent = or_(read_until.is_(None), col(Item.first_seen) > read_until)
     return or_(and_(is_recent, ~read), unread)

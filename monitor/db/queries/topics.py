@@ -10,7 +10,7 @@ from sqlalchemy import Select, delete, func, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlmodel import col
 
-from monitor.db.queries.filters import order_by_newest
+from monitor.db.queries.filters import is_hidden, order_by_newest
 from monitor.db.sessions import (
     Queries,
     build_insert,
@@ -22,7 +22,6 @@ from monitor.db.sessions import (
     upsert_rows,
 )
 from monitor.db.tables.collection import Item
-from monitor.db.tables.people import HiddenItem
 from monitor.db.tables.policies import ItemFacts, Topic, TopicFit, TopicFollower, TopicJudgement
 from monitor.db.visibility import get_eyes, is_of_other_team, see_as
 from monitor.document import DocumentFacts
@@ -231,11 +230,7 @@ class TopicStore(Queries):
         query = (
             select(Item, TopicFit)
             .join(TopicFit, col(TopicFit.item_id) == col(Item.id))
-            .where(
-                col(TopicFit.topic_id) == topic_id,
-                col(TopicFit.is_match).is_(True),
-                col(Item.id).not_in(select(col(HiddenItem.item_id))),
-            )
+            .where(col(TopicFit.topic_id) == topic_id, col(TopicFit.is_match).is_(True), ~is_hidden(col(Item.id)))
         )
         if after is not None:
             day, last_id = after
