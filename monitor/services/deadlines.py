@@ -265,7 +265,10 @@ def build_calendar(entries: Sequence[DeadlineEntry], *, language: str, name: str
     for entry in entries:
         lines += _iter_event_lines(entry, language)
     lines.append("END:VCALENDAR")
-    folded = (Contentline(line).to_ical() if len(line) > _MAX_UNFOLDED_CHARS else line.encode() for line in lines)
+    folded: list[bytes] = [
+        Contentline(line).to_ical() if len(line) > _MAX_UNFOLDED_CHARS else line.encode()  # type: ignore[no-untyped-call]
+        for line in lines
+    ]
     return b"".join(line + b"\r\n" for line in folded)
 
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from sqlalchemy import JSON, ColumnElement, Text, and_, cast, func, or_, select, true, tuple_
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped
-from sqlmodel import col
+from sqlmodel import SQLModel, col
 
 from monitor.db.sessions import sanitize_text
 from monitor.db.tables.collection import Item, ItemPageText, Source
@@ -190,7 +190,7 @@ def is_hidden(item_id: ColumnElement[Any] | Mapped[Any]) -> ColumnElement[bool]:
     return item_id.in_(select(get_unbound_columns(HiddenItem).item_id))
 
 
-def has_mark(table: type[ItemStar | ItemLater], person: str) -> ColumnElement[bool]:
+def has_mark(table: type[SQLModel], person: str) -> ColumnElement[bool]:
     """Whether an item has a mark of this person."""
     mark = get_unbound_columns(table)
     return col(Item.id).in_(select(mark.item_id).where(mark.person == person))
