@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 from pydantic import BaseModel
-from sqlalchemy import JSON, ColumnElement, Text, and_, cast, func, or_, select, true, tuple_
+from sqlalchemy import JSON, ColumnElement, Select, Text, and_, cast, func, or_, select, true, tuple_
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped
 from sqlmodel import SQLModel, col
@@ -134,11 +134,40 @@ def order_by_newest() -> tuple[ColumnElement[Any], ColumnElement[Any]]:
     return col(Item.day).desc(), col(Item.id).desc()
 
 
-def build_conditions(wanted: ItemFilter, words: ColumnValues) -> list[ColumnElement[bool]]:
-    return list(_iter_conditions(wanted, words))
+def build_conditions(wanted: ItemFilter, words: ColumnValues, *, is_scan: bool = False) -> list[ColumnElement[bool]]:
+    """The conditions of a filter; `is_scan`: items are read in their order, until there are enough of them."""
+    return list(_iter_conditions(wanted, words, is_scan=is_scan))
 
 
-def _iter_conditions(wanted: ItemFilter, words: ColumnValues) -> Iterator[ColumnElement[bool]]:
+def list_id_queries(wanted: ItemFilter) -> list[Select[int]]:
+    """The queries of the ids among which those of the items that are meant have to be."""
+    return list(_iter_id_queries(wanted))
+
+
+def _iter_id_queries(wanted: ItemFilter) -> Iterator[Select[int]]:
+    for marks, person in ((ItemStar, wanted.starred_by), (ItemLater, wanted.later_by)):
+        if person is not None:
+            yield _select_marked(marks, sanitize_text(person))
+    if wanted.stage is not None:
+        member = get_unbound_columns(PolicyDocument)
+        yield select(member.item_id).where(member.stage == wanted.stage, member.removed_at.is_(None))
+    if wanted.is_changed:
+        yield _select_changed()
+    if wanted.topic_id is not None:
+        fit = get_unbound_columns(TopicFit)
+        yield select(fit.item_id).where(fit.topic_id == wanted.topic_id, fit.is_match.is_(True))
+
+
+def _select_changed() -> Select[int]:
+    return select(get_unbound_columns(Revision).item_id)
+
+
+def _select_marked(table: type[SQLModel], person: str) -> Select[int]:
+    mark = get_unbound_columns(table)
+    return select(mark.item_id).where(mark.person == person)
+
+
+def _iter_conditions(wanted: ItemFilter, words: ColumnValues, *, is_scan: bool) -> Iterator[ColumnElement[bool]]:
     for column, values in words.list_columns():
         # With `=` an index that is also in order of age can serve.
         yield column == values[0] if len(values) == 1 else column.in_(values)
@@ -157,19 +186,10 @@ def _iter_conditions(wanted: ItemFilter, words: ColumnValues) -> Iterator[Column
         yield col(Item.tier).in_(wanted.tiers)
     if wanted.unread_by is not None:
         yield is_unread(sanitize_text(wanted.unread_by))
-    for marks, person in ((ItemStar, wanted.starred_by), (ItemLater, wanted.later_by)):
-        if person is not None:
-            yield has_mark(marks, sanitize_text(person))
-    if wanted.stage is not None:
-        member = get_unbound_columns(PolicyDocument)
-        at_stage = (member.stage == wanted.stage, member.removed_at.is_(None))
-        yield col(Item.id).in_(select(member.item_id).where(*at_stage))
-    if wanted.is_changed is not None:
-        changed = select(get_unbound_columns(Revision).item_id)
-        yield col(Item.id).in_(changed) if wanted.is_changed else col(Item.id).not_in(changed)
-    if wanted.topic_id is not None:
-        fit = get_unbound_columns(TopicFit)
-        yield col(Item.id).in_(select(fit.item_id).where(fit.topic_id == wanted.topic_id, fit.is_match.is_(True)))
+    # With `+ 0` SQLite does not look items up by their numbers.
+    yield from ((col(Item.id) + 0 if is_scan else col(Item.id)).in_(ids) for ids in list_id_queries(wanted))
+    if wanted.is_changed is False:
+        yield col(Item.id).not_in(_select_changed())
     if wanted.is_hidden is not None:
         yield is_hidden(col(Item.id)) if wanted.is_hidden else ~is_hidden(col(Item.id))
     if keywords := [word for given in wanted.keywords if (word := _clean_text(given))]:
@@ -192,8 +212,7 @@ def is_hidden(item_id: ColumnElement[Any] | Mapped[Any]) -> ColumnElement[bool]:
 
 def has_mark(table: type[SQLModel], person: str) -> ColumnElement[bool]:
     """Whether an item has a mark of this person."""
-    mark = get_unbound_columns(table)
-    return col(Item.id).in_(select(mark.item_id).where(mark.person == person))
+    return col(Item.id).in_(_select_marked(table, person))
 
 
 def is_unread(person: str) -> ColumnElement[bool]:
