@@ -171,6 +171,7 @@ class DeadlineStore(Queries):
             place = func.dense_rank().over(partition_by=col(Deadline.day), order_by=col(Deadline.id)).label("place")
             of_day = meant.add_columns(place).subquery()
             query = select(of_day.c.id, of_day.c.policy_id).where(of_day.c.place <= per_day).limit(limit)
+            query = query.execution_options(**meant.get_execution_options())
         else:
             query = meant.order_by(col(Deadline.day), col(Deadline.id)).limit(limit)
         found = await self._fetch_rows(query)
