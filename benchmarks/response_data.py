@@ -290,7 +290,7 @@ def _fill_marks(connection: Connection, people: list[str], now: dt.datetime) -> 
         _insert_for_items(connection, wish, every=200, item_id=_ID)
         insert_rows(connection, (RecentQuery(person=person, text=f"储能 {number}", at=now) for number in range(20)))
     hidden = HiddenItem(item_id=0, person=people[0], reason="", at=now)
-    _insert_for_items(connection, hidden, every=50, item_id=_ID)
+    _insert_for_items(connection, hidden, every=49, item_id=_ID)  # not the starred ones
 
 
 def _insert_for_items(

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, Literal
 
-from sqlalchemy import ColumnElement, Select, func, select, union_all, update
+from sqlalchemy import ColumnElement, Select, func, select, true, union_all, update
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.sql.dml import ReturningInsert
 from sqlmodel import SQLModel, col
@@ -169,7 +169,15 @@ class ItemStore(Queries):
         """How many items are meant, at most `cap`."""
         async with self._sessions.begin_read() as session:
             words = await ColumnValues.resolve(session, wanted)
-            meant = select(col(Item.id)).where(*build_conditions(wanted, words)).limit(cap)
+            conditions = build_conditions(wanted, words)
+            is_marked = wanted.starred_by is not None or wanted.later_by is not None
+            if is_marked and get_dialect(session) == "postgresql":
+                # Left alone, PostgreSQL reads all items for the few that are marked; an offset keeps the look-up apart.
+                marked = list_id_queries(wanted)[0].subquery()
+                each = select(col(Item.id)).where(col(Item.id) == marked.c.item_id, *conditions).offset(0).lateral()
+                meant = select(each.c.id).select_from(marked.join(each, true())).limit(cap)
+            else:
+                meant = select(col(Item.id)).where(*conditions).limit(cap)
             if not list_id_queries(wanted) and all(len(some) == 1 for _, some in words.list_columns()):
                 # An index has them in this order, and the list has just read its newest part.
                 meant = meant.order_by(*order_by_newest())
