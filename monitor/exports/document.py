@@ -188,6 +188,8 @@ def normalize_line(text: str) -> str:
 
     The last are control characters, halves of surrogate pairs and non-characters.
     """
+    if text.isprintable() and "  " not in text:  # most texts; the patterns would take most of the time of a long list
+        return text.strip()
     return re.sub(r"\s+", " ", _INVISIBLE_CHARS.sub(" ", text)).strip()
 
 
