@@ -157,18 +157,18 @@ def is_short(text: str) -> bool:
 
 def measure_text_width(text: str) -> int:
     """Return the width of a text in Latin letters; a Chinese one is two wide."""
-    return len(text) if text.isascii() else sum(map(_LETTER_WIDTHS.__getitem__, text))
+    return len(text) if text.isascii() else sum(map(_CHARACTER_WIDTHS.__getitem__, text))
 
 
-class _LetterWidths(dict[str, int]):
-    """The width of each letter that was met."""
+class _CharacterWidths(dict[str, int]):
+    """The width of each character that was met."""
 
-    def __missing__(self, letter: str) -> int:
-        self[letter] = width = 2 if unicodedata.east_asian_width(letter) in "WF" else 1
+    def __missing__(self, character: str) -> int:
+        self[character] = width = 2 if unicodedata.east_asian_width(character) in "WF" else 1
         return width
 
 
-_LETTER_WIDTHS = _LetterWidths()
+_CHARACTER_WIDTHS = _CharacterWidths()
 
 
 def format_inline(text: str) -> str:
