@@ -32,6 +32,7 @@ from monitor.db.tables.evidence import Claim, ClaimKind, EvidenceRecord, ItemSna
 from monitor.db.tables.people import (
     AuditEntry,
     BriefingShare,
+    ClientProfile,
     FeedKey,
     HiddenItem,
     ItemLater,
@@ -88,6 +89,7 @@ SECRET = "bench-secret"  # noqa: S105 -- of an archive that is thrown away
 """Of the private addresses of feeds, and of the link to the first briefing."""
 
 TOPICS = 30
+PROFILES = 30
 EMBEDDING_MODEL = "bench-vectors"
 DIMENSIONS = 1024
 
@@ -112,6 +114,8 @@ def fill_database(url: str, items: int, *, people: list[str], now: dt.datetime, 
     runs = [format_run_id(source, run) for source in range(SOURCES) for run in range(-(-items // SOURCES // 20))]
     try:
         with engine.begin() as connection:
+            if connection.dialect.name == "postgresql":  # rows of several tables are made at once: keys come later
+                connection.exec_driver_sql("SET LOCAL session_replication_role = replica")
             insert_rows(connection, (_build_person(name, now) for name in people))
             _fill_teams(connection, now)
             for rows in (_list_sections(now), _list_ledgers(runs, now), _list_service_rows(people, now)):
@@ -286,7 +290,7 @@ def _fill_marks(connection: Connection, people: list[str], now: dt.datetime) -> 
         _insert_for_items(connection, wish, every=200, item_id=_ID)
         insert_rows(connection, (RecentQuery(person=person, text=f"储能 {number}", at=now) for number in range(20)))
     hidden = HiddenItem(item_id=0, person=people[0], reason="", at=now)
-    _insert_for_items(connection, hidden, every=50, item_id=_ID)
+    _insert_for_items(connection, hidden, every=49, item_id=_ID)  # not the starred ones
 
 
 def _insert_for_items(
@@ -309,6 +313,14 @@ def _is_drawn(column: Column[Any]) -> bool:
 def _list_service_rows(people: list[str], now: dt.datetime) -> _Rows:
     """What a year leaves behind: acts of people, searches, deliveries, researches, and questions."""
     yield FeedKey(person=people[0], token_hash=hash_token(SECRET), label="bench", created_at=now)
+    for number in range(1, PROFILES + 1):
+        yield ClientProfile(
+            id=number,
+            name=f"客户{number}",
+            conditions={"language": "zh", "tags": ["tag7"]},
+            created_by=people[0],
+            created_at=now,
+        )
     for number in range(20_000):
         at = now - dt.timedelta(minutes=25 * number)
         act: dict[str, Any] = {"person": people[number % len(people)], "action": "source.edit"}

@@ -83,6 +83,7 @@ _PARAMETERS = {
     "policy_id": 1,
     "topic_id": 1,
     "deadline_id": 2,
+    "profile_id": 1,
     "delivery_id": "bench-0",
     "task_id": RESEARCH_ID,
     "question_id": QUESTION_ID,

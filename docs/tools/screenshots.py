@@ -105,7 +105,7 @@ SHOTS = [
     Shot("briefing-phone", 390, 844, open_briefing),
     Shot("calendar", 1280, 860, open_calendar),
     Shot("policy", 1280, 860, open_policy),
-    Shot("research", 1280, 860, open_research),
+    Shot("research", 1280, 780, open_research),
 ]
 
 

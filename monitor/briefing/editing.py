@@ -111,10 +111,9 @@ def apply_edit(composed: Briefing, edit: BriefingEdit, *, by: str | None) -> Bri
     shown = [words[item.id] for item in edit.items if item.standing == "top" and item.id in whole]
     rest = [words[entry.id] for entry in edit.items if entry.standing == "more" and entry.id in whole]
     items = [item.model_copy(update={"rank": rank}) for rank, item in enumerate(shown, start=1)]
-    more = [
-        MoreItem.model_validate(item, from_attributes=True).model_copy(update={"rank": rank})
-        for rank, item in enumerate(rest, start=len(items) + 1)
-    ]
+    more = [MoreItem.model_validate(item, from_attributes=True) for item in rest]
+    for rank, item in enumerate(more, start=len(items) + 1):
+        item.rank = rank
     ids = {item.id for item in items}
     changed_ids = {change.item for change in composed.changes}
     named_ids = ids | {item.id for item in more}
@@ -154,7 +153,8 @@ def _apply_words(item: BriefingItem, edit: ItemEdit) -> BriefingItem:
         words["editor_summary"] = summary = edit_summary(edit.summary, item.summary)
         if item.statements is not None:
             words["statements"] = recount_statements(item.statements, item.summary, summary, item.unchecked)
-    return item.model_copy(update=words)
+    is_changed = len(words) > 1 or edit.note != item.note
+    return item.model_copy(update=words) if is_changed else item
 
 
 def include_added(composed: Briefing, edit: BriefingEdit) -> Briefing:

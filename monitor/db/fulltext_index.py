@@ -32,13 +32,12 @@ from sqlalchemy import table as table_of
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlmodel import col
 
-from monitor.db.queries.filters import ColumnValues, ItemFilter, build_conditions, order_by_newest
+from monitor.db.queries.filters import ColumnValues, ItemFilter, build_conditions, is_hidden, order_by_newest
 from monitor.db.sessions import get_dialect, sanitize_text, sanitize_value, split_batches, upsert_rows
 from monitor.db.tables.collection import Item, ItemPageText, Source
-from monitor.db.tables.people import HiddenItem
 from monitor.db.tables.research import ItemTerms
 from monitor.db.terms import extract_terms
-from monitor.db.visibility import get_eyes
+from monitor.db.visibility import get_eyes, get_unbound_columns
 
 INDEX_NAME = "item_terms_index"
 """The name of the index in either database; the tables that SQLite makes for it begin with it."""
@@ -269,7 +268,7 @@ async def count_items(session: AsyncSession, terms: Sequence[str], among: IndexS
         return min(count, cap)
     # Nothing but hidden items has to be checked outside of the index.
     found = select_with_terms(session, terms, among.source_marks).subquery()
-    shown = select(found.c.item_id).where(found.c.item_id.not_in(select(col(HiddenItem.item_id)))).limit(cap)
+    shown = select(found.c.item_id).where(~is_hidden(found.c.item_id)).limit(cap)
     return await session.scalar(select(func.count()).select_from(shown.subquery())) or 0
 
 
@@ -356,10 +355,14 @@ def _select_found(
 
 
 async def _find_day_range(session: AsyncSession, among: IndexScope, until: dt.date | None, size: int) -> DayRange:
-    """The days of the latest item and of the one `size` places after it, cached for all terms of a search."""
+    """The days of the latest item and of the one `size` places after it, cached for all terms of a search.
+
+    Of all items, whoever asks: it says only how far to read at once, and the index of days alone tells it.
+    """
     if (until, size) not in among.day_ranges:
-        older = [] if until is None else [col(Item.day) <= until]
-        in_order = select(col(Item.day)).where(*older).order_by(*order_by_newest()).limit(1)
+        item = get_unbound_columns(Item)
+        older = [] if until is None else [item.day <= until]
+        in_order = select(item.day).where(*older).order_by(item.day.desc(), item.id.desc()).limit(1)
         ends = select(in_order.scalar_subquery(), in_order.offset(size).scalar_subquery())
         first, last = (await session.execute(ends)).one()
         among.day_ranges[until, size] = (first, last)

@@ -157,7 +157,18 @@ def is_short(text: str) -> bool:
 
 def measure_text_width(text: str) -> int:
     """Return the width of a text in Latin letters; a Chinese one is two wide."""
-    return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
+    return len(text) if text.isascii() else sum(map(_CHARACTER_WIDTHS.__getitem__, text))
+
+
+class _CharacterWidths(dict[str, int]):
+    """The width of each character that was met."""
+
+    def __missing__(self, character: str) -> int:
+        self[character] = width = 2 if unicodedata.east_asian_width(character) in "WF" else 1
+        return width
+
+
+_CHARACTER_WIDTHS = _CharacterWidths()
 
 
 def format_inline(text: str) -> str:
@@ -177,6 +188,8 @@ def normalize_line(text: str) -> str:
 
     The last are control characters, halves of surrogate pairs and non-characters.
     """
+    if text.isprintable() and "  " not in text:  # most texts; the patterns would take most of the time of a long list
+        return text.strip()
     return re.sub(r"\s+", " ", _INVISIBLE_CHARS.sub(" ", text)).strip()
 
 

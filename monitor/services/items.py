@@ -112,7 +112,7 @@ class FullItemSchema(ItemSchema):
     revisions: list[RevisionSchema] = Field(default_factory=list)
 
 
-_STREAMED_BATCH = 200
+_STREAMED_BATCH = 500
 
 
 class ArchiveService:

@@ -11,11 +11,12 @@ from sqlalchemy.orm import Mapped
 from sqlmodel import col
 
 from monitor.db.daily_totals import load_daily_sums
+from monitor.db.queries.filters import is_hidden
 from monitor.db.reading import UnseenPlace
 from monitor.db.sessions import Queries
 from monitor.db.tables.collection import Fallback, Item, ModelCall, Run, RunSection, Source, TotalKind, Unseen
 from monitor.db.tables.columns import UtcDateTime
-from monitor.db.tables.people import HiddenItem, Person
+from monitor.db.tables.people import Person
 from monitor.db.tables.policies import Deadline, DeadlineMove, Topic, TopicFit, TopicFollower
 from monitor.i18n.message import Message
 from monitor.vocabulary import DeadlineKind, RunStatus
@@ -153,7 +154,7 @@ class DashboardQueries(Queries):
                 col(DeadlineMove.seen_at) >= since,
                 col(DeadlineMove.before).is_not(None),
                 (col(DeadlineMove.before) >= today) | (col(DeadlineMove.after) >= today),
-                col(Item.id).not_in(select(col(HiddenItem.item_id))),
+                ~is_hidden(col(Item.id)),
             )
             .order_by(col(DeadlineMove.id).desc())
         )
@@ -325,8 +326,7 @@ def _select_blocks(
 
 
 def _build_visible_conditions(since: dt.datetime) -> Sequence[ColumnElement[bool]]:
-    hidden = select(col(HiddenItem.item_id)).where(col(HiddenItem.item_id) == col(Item.id)).exists()
-    return col(Item.first_seen) >= since, ~hidden
+    return col(Item.first_seen) >= since, ~is_hidden(col(Item.id))
 
 
 def _rank_ended_runs(since: dt.datetime) -> Subquery:

@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, Select, String, and_, cast, delete, func, 
 from sqlalchemy.orm import Mapped, aliased
 from sqlmodel import col
 
-from monitor.db.queries.filters import build_bracket_variants
+from monitor.db.queries.filters import build_bracket_variants, is_hidden
 from monitor.db.queries.webhooks import EventFact, add_webhook_events
 from monitor.db.sessions import (
     Queries,
@@ -22,7 +22,7 @@ from monitor.db.sessions import (
 )
 from monitor.db.tables.collection import Item
 from monitor.db.tables.delivery import Delivery
-from monitor.db.tables.people import HiddenItem, Person
+from monitor.db.tables.people import Person
 from monitor.db.tables.policies import (
     Alert,
     AlertKind,
@@ -38,6 +38,7 @@ from monitor.db.tables.policies import (
     TopicFollower,
 )
 from monitor.db.tables.webhooks import WebhookEventType
+from monitor.db.visibility import get_unbound_columns, lift_conditions
 from monitor.document import DocumentFacts
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
@@ -170,6 +171,7 @@ class DeadlineStore(Queries):
             place = func.dense_rank().over(partition_by=col(Deadline.day), order_by=col(Deadline.id)).label("place")
             of_day = meant.add_columns(place).subquery()
             query = select(of_day.c.id, of_day.c.policy_id).where(of_day.c.place <= per_day).limit(limit)
+            query = query.execution_options(**meant.get_execution_options())
         else:
             query = meant.order_by(col(Deadline.day), col(Deadline.id)).limit(limit)
         found = await self._fetch_rows(query)
@@ -292,10 +294,12 @@ _SELECT_MOVES = select(
     col(DeadlineMove.passage),
     col(DeadlineMove.run_id),
     col(DeadlineMove.seen_at),
-)
+).execution_options(**lift_conditions(DeadlineMove))
+"""To be asked for deadlines that were found."""
+
 _IN_POLICY = and_(col(PolicyDocument.item_id) == col(Deadline.item_id), col(PolicyDocument.removed_at).is_(None))
 _OF_ITEM = col(Item.id) == col(Deadline.item_id)
-_IS_SHOWN = col(Deadline.item_id).not_in(select(col(HiddenItem.item_id)))
+_IS_SHOWN = ~is_hidden(col(Deadline.item_id))
 _SELECT_ROWS = (
     select(
         *(
@@ -315,6 +319,7 @@ _SELECT_ROWS = (
     .join(PolicyDocument, _IN_POLICY, isouter=True)
     .join(Policy, col(Policy.id) == col(PolicyDocument.policy_id), isouter=True)
     .where(_IS_SHOWN)
+    .execution_options(**lift_conditions(Deadline, PolicyDocument, Policy))
 )
 
 
@@ -333,6 +338,7 @@ _SELECT_REPEALS = (
         or_(*(col(_OWN.key).startswith(kind) for kind in ("name:", "number:"))),
         or_(*(_FACTS_TEXT.contains(f'"{kind}"') for kind in REPEALING_RELATIONS)),
     )
+    .execution_options(**lift_conditions(ItemFacts))
 )
 
 
@@ -355,6 +361,7 @@ def _select_meant(
     query: Select[*tuple[Any, ...]] = select(*columns).select_from(Deadline).join(Item, _OF_ITEM)
     if with_policies:
         query = query.join(PolicyDocument, _IN_POLICY, isouter=True)
+    query = query.execution_options(**lift_conditions(Deadline, PolicyDocument))
     return query.where(*_build_conditions(wanted), _IS_SHOWN, col(Deadline.dropped_at).is_(None))
 
 
@@ -371,8 +378,9 @@ def _build_conditions(wanted: DeadlineFilter) -> list[ColumnElement[bool]]:
     if wanted.policy_id is not None:
         conditions.append(col(PolicyDocument.policy_id) == wanted.policy_id)
     if wanted.topic_id is not None:
-        fits = (col(TopicFit.topic_id) == wanted.topic_id, col(TopicFit.is_match).is_(True))
-        conditions.append(col(Deadline.item_id).in_(select(col(TopicFit.item_id)).where(*fits)))
+        fit = get_unbound_columns(TopicFit)
+        fits = (fit.topic_id == wanted.topic_id, fit.is_match.is_(True))
+        conditions.append(col(Deadline.item_id).in_(select(fit.item_id).where(*fits)))
     return conditions
 
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 from pydantic import BaseModel
-from sqlalchemy import JSON, ColumnElement, Text, and_, cast, func, or_, select, true, tuple_
+from sqlalchemy import JSON, ColumnElement, Select, Text, and_, cast, func, or_, select, true, tuple_
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped
-from sqlmodel import col
+from sqlmodel import SQLModel, col
 
 from monitor.db.sessions import sanitize_text
 from monitor.db.tables.collection import Item, ItemPageText, Source
@@ -18,6 +18,7 @@ from monitor.db.tables.evidence import Revision
 from monitor.db.tables.people import HiddenItem, ItemLater, ItemRead, ItemStar, Person
 from monitor.db.tables.policies import PolicyDocument, TopicFit
 from monitor.db.terms import split_query
+from monitor.db.visibility import get_unbound_columns
 from monitor.vocabulary import ItemOrder, ItemType, PolicyStage
 
 _LOWEST_TIER = 9
@@ -133,11 +134,40 @@ def order_by_newest() -> tuple[ColumnElement[Any], ColumnElement[Any]]:
     return col(Item.day).desc(), col(Item.id).desc()
 
 
-def build_conditions(wanted: ItemFilter, words: ColumnValues) -> list[ColumnElement[bool]]:
-    return list(_iter_conditions(wanted, words))
+def build_conditions(wanted: ItemFilter, words: ColumnValues, *, is_scan: bool = False) -> list[ColumnElement[bool]]:
+    """The conditions of a filter; `is_scan`: items are read in their order, until there are enough of them."""
+    return list(_iter_conditions(wanted, words, is_scan=is_scan))
 
 
-def _iter_conditions(wanted: ItemFilter, words: ColumnValues) -> Iterator[ColumnElement[bool]]:
+def list_id_queries(wanted: ItemFilter) -> list[Select[int]]:
+    """The queries of the ids among which those of the items that are meant have to be."""
+    return list(_iter_id_queries(wanted))
+
+
+def _iter_id_queries(wanted: ItemFilter) -> Iterator[Select[int]]:
+    for marks, person in ((ItemStar, wanted.starred_by), (ItemLater, wanted.later_by)):
+        if person is not None:
+            yield _select_marked(marks, sanitize_text(person))
+    if wanted.stage is not None:
+        member = get_unbound_columns(PolicyDocument)
+        yield select(member.item_id).where(member.stage == wanted.stage, member.removed_at.is_(None))
+    if wanted.is_changed:
+        yield _select_changed()
+    if wanted.topic_id is not None:
+        fit = get_unbound_columns(TopicFit)
+        yield select(fit.item_id).where(fit.topic_id == wanted.topic_id, fit.is_match.is_(True))
+
+
+def _select_changed() -> Select[int]:
+    return select(get_unbound_columns(Revision).item_id)
+
+
+def _select_marked(table: type[SQLModel], person: str) -> Select[int]:
+    mark = get_unbound_columns(table)
+    return select(mark.item_id).where(mark.person == person)
+
+
+def _iter_conditions(wanted: ItemFilter, words: ColumnValues, *, is_scan: bool) -> Iterator[ColumnElement[bool]]:
     for column, values in words.list_columns():
         # With `=` an index that is also in order of age can serve.
         yield column == values[0] if len(values) == 1 else column.in_(values)
@@ -156,21 +186,12 @@ def _iter_conditions(wanted: ItemFilter, words: ColumnValues) -> Iterator[Column
         yield col(Item.tier).in_(wanted.tiers)
     if wanted.unread_by is not None:
         yield is_unread(sanitize_text(wanted.unread_by))
-    for marks, person in ((ItemStar, wanted.starred_by), (ItemLater, wanted.later_by)):
-        if person is not None:
-            yield col(Item.id).in_(select(col(marks.item_id)).where(col(marks.person) == sanitize_text(person)))
-    if wanted.stage is not None:
-        at_stage = (col(PolicyDocument.stage) == wanted.stage, col(PolicyDocument.removed_at).is_(None))
-        yield col(Item.id).in_(select(col(PolicyDocument.item_id)).where(*at_stage))
-    if wanted.is_changed is not None:
-        changed = select(col(Revision.item_id))
-        yield col(Item.id).in_(changed) if wanted.is_changed else col(Item.id).not_in(changed)
-    if wanted.topic_id is not None:
-        fits = (col(TopicFit.topic_id) == wanted.topic_id, col(TopicFit.is_match).is_(True))
-        yield col(Item.id).in_(select(col(TopicFit.item_id)).where(*fits))
+    # With `+ 0` SQLite does not look items up by their numbers.
+    yield from ((col(Item.id) + 0 if is_scan else col(Item.id)).in_(ids) for ids in list_id_queries(wanted))
+    if wanted.is_changed is False:
+        yield col(Item.id).not_in(_select_changed())
     if wanted.is_hidden is not None:
-        hidden = select(col(HiddenItem.item_id))
-        yield col(Item.id).in_(hidden) if wanted.is_hidden else col(Item.id).not_in(hidden)
+        yield is_hidden(col(Item.id)) if wanted.is_hidden else ~is_hidden(col(Item.id))
     if keywords := [word for given in wanted.keywords if (word := _clean_text(given))]:
         yield or_(*map(_match_keyword, keywords))
     if number := _clean_text(wanted.document_number):
@@ -184,10 +205,21 @@ def _is_behind(after: tuple[Any, ...]) -> ColumnElement[bool]:
     return or_(_get_tier() > tier[0], and_(_get_tier() == tier[0], is_older)) if tier else is_older
 
 
+def is_hidden(item_id: ColumnElement[Any] | Mapped[Any]) -> ColumnElement[bool]:
+    """Whether an item is left out of lists: hidden for all, by whomever."""
+    return item_id.in_(select(get_unbound_columns(HiddenItem).item_id))
+
+
+def has_mark(table: type[SQLModel], person: str) -> ColumnElement[bool]:
+    """Whether an item has a mark of this person."""
+    return col(Item.id).in_(_select_marked(table, person))
+
+
 def is_unread(person: str) -> ColumnElement[bool]:
     """Whether this person has not read an item: neither it itself nor all that was seen up to an instant."""
-    mine = select(col(ItemRead.item_id)).where(col(ItemRead.person) == person, col(ItemRead.item_id) == col(Item.id))
-    read, unread = (mine.where(col(ItemRead.is_read).is_(is_read)).exists() for is_read in (True, False))
+    seen = get_unbound_columns(ItemRead)
+    mine = select(seen.item_id).where(seen.person == person, seen.item_id == col(Item.id))
+    read, unread = (mine.where(seen.is_read.is_(is_read)).exists() for is_read in (True, False))
     read_until = select(col(Person.read_until)).where(col(Person.name) == person).scalar_subquery()
     is_recent = or_(read_until.is_(None), col(Item.first_seen) > read_until)
     return or_(and_(is_recent, ~read), unread)

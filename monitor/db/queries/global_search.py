@@ -23,10 +23,10 @@ from sqlalchemy import (
 )
 from sqlmodel import col
 
-from monitor.db.queries.filters import match_words, order_by_newest
+from monitor.db.queries.filters import is_hidden, match_words, order_by_newest
 from monitor.db.sessions import Queries, build_insert, get_dialect, sanitize_text, sanitize_value
 from monitor.db.tables.collection import Item, Source
-from monitor.db.tables.people import HiddenItem, ItemNote, SavedBriefing
+from monitor.db.tables.people import ItemNote, SavedBriefing
 from monitor.db.tables.policies import Policy, PolicyDocument, PolicyNote, Topic
 from monitor.db.tables.questions import ArchiveQuestion, QuestionStatus, RecentQuery
 from monitor.db.tables.research import Research
@@ -108,9 +108,8 @@ class GlobalSearchStore(Queries):
 
     async def find_newest_titles(self, text: str, *, limit: int) -> list[Item]:
         """Items whose titles have the words, begun ones too, among the newest 3,000: for somebody who still types."""
-        hidden = select(col(HiddenItem.item_id))
         newest = select(col(Item.id)).order_by(*order_by_newest()).limit(_NEWEST_TITLES)
-        query = select(Item).where(col(Item.id).in_(newest), col(Item.id).not_in(hidden))
+        query = select(Item).where(col(Item.id).in_(newest), ~is_hidden(col(Item.id)))
         return await self._fetch_all(
             query.where(match_words(text, col(Item.title))).order_by(*order_by_newest()).limit(limit)
         )

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, Literal
 
-from sqlalchemy import ColumnElement, Select, func, select, union_all, update
+from sqlalchemy import ColumnElement, Select, func, select, true, union_all, update
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.sql.dml import ReturningInsert
 from sqlmodel import SQLModel, col
@@ -19,6 +19,7 @@ from monitor.db.queries.filters import (
     build_conditions,
     get_item_column,
     list_distinct_values,
+    list_id_queries,
     order_by_newest,
     order_items,
 )
@@ -37,6 +38,9 @@ from monitor.vocabulary import ItemOrder, SummaryBy
 _MAX_STALE = 20  # for each run
 _MAX_MERGED_VALUES = 64
 """Up to so many values of a column, the newest items of each are queried by index and merged."""
+
+
+_MIN_SCANNED_IDS = 2000
 
 
 class ItemStore(Queries):
@@ -154,7 +158,7 @@ class ItemStore(Queries):
         """The items that are meant, in their order."""
         async with self._sessions.begin_read() as session:
             words = await ColumnValues.resolve(session, wanted)
-            conditions = build_conditions(wanted, words)
+            conditions = build_conditions(wanted, words, is_scan=await _is_scan_faster(session, wanted))
             if limit is not None and limit <= BATCH_SIZE:  # whole rows of all that is meant would be sorted
                 numbers = (await session.scalars(_select_first_ids(wanted.order, words, conditions, limit))).all()
                 conditions = [col(Item.id).in_(numbers)]
@@ -165,8 +169,16 @@ class ItemStore(Queries):
         """How many items are meant, at most `cap`."""
         async with self._sessions.begin_read() as session:
             words = await ColumnValues.resolve(session, wanted)
-            meant = select(col(Item.id)).where(*build_conditions(wanted, words)).limit(cap)
-            if all(len(some) == 1 for _, some in words.list_columns()):
+            conditions = build_conditions(wanted, words)
+            is_marked = wanted.starred_by is not None or wanted.later_by is not None
+            if is_marked and get_dialect(session) == "postgresql":
+                # Left alone, PostgreSQL reads all items for the few that are marked; an offset keeps the look-up apart.
+                marked = list_id_queries(wanted)[0].subquery()
+                each = select(col(Item.id)).where(col(Item.id) == marked.c.item_id, *conditions).offset(0).lateral()
+                meant = select(each.c.id).select_from(marked.join(each, true())).limit(cap)
+            else:
+                meant = select(col(Item.id)).where(*conditions).limit(cap)
+            if not list_id_queries(wanted) and all(len(some) == 1 for _, some in words.list_columns()):
                 # An index has them in this order, and the list has just read its newest part.
                 meant = meant.order_by(*order_by_newest())
             return await session.scalar(select(func.count()).select_from(meant.subquery())) or 0
@@ -194,6 +206,15 @@ def _build_item_insert(dialect: str) -> ReturningInsert[tuple[int]]:
     table = SQLModel.metadata.tables["item"]
     new = build_insert(dialect, table).on_conflict_do_nothing(index_elements=["source_id", "url_key"])
     return new.returning(table.c.id)
+
+
+async def _is_scan_faster(session: AsyncSession, wanted: ItemFilter) -> bool:
+    """Whether so many items are meant that enough are found soon among the newest; PostgreSQL knows by itself."""
+    if get_dialect(session) != "sqlite" or wanted.order is not ItemOrder.NEWEST:
+        return False
+    some = [query.limit(_MIN_SCANNED_IDS).subquery() for query in list_id_queries(wanted)]
+    counts = [await session.scalar(select(func.count()).select_from(ids)) or 0 for ids in some]
+    return bool(counts) and min(counts) == _MIN_SCANNED_IDS
 
 
 def _select_first_ids(

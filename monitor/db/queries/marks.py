@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, delete, func, not_, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlmodel import col
 
-from monitor.db.queries.filters import is_unread
+from monitor.db.queries.filters import has_mark, is_hidden, is_unread
 from monitor.db.sessions import Queries, SessionFactory, sanitize_text, sanitize_value, split_batches, upsert_rows
 from monitor.db.tables.collection import Item
 from monitor.db.tables.people import (
@@ -167,8 +167,7 @@ _TABLES: Mapping[MarkAction, type[ItemStar | ItemLater | HiddenItem]] = {
 def _is_marked(action: MarkAction, person: str) -> ColumnElement[bool]:
     """Whether an item has the mark of a person; a hidden one is hidden for all."""
     table = _TABLES[action]
-    marks = select(col(table.item_id))
-    return col(Item.id).in_(marks if table is HiddenItem else marks.where(col(table.person) == person))
+    return is_hidden(col(Item.id)) if table is HiddenItem else has_mark(table, person)
 
 
 async def _list_marked(session: AsyncSession, action: MarkAction, person: str, item_ids: Sequence[int]) -> set[int]:

@@ -10,7 +10,7 @@ from sqlalchemy import Select, delete, func, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlmodel import col
 
-from monitor.db.queries.filters import order_by_newest
+from monitor.db.queries.filters import is_hidden, order_by_newest
 from monitor.db.sessions import (
     Queries,
     build_insert,
@@ -22,9 +22,8 @@ from monitor.db.sessions import (
     upsert_rows,
 )
 from monitor.db.tables.collection import Item
-from monitor.db.tables.people import HiddenItem
 from monitor.db.tables.policies import ItemFacts, Topic, TopicFit, TopicFollower, TopicJudgement
-from monitor.db.visibility import get_eyes, is_of_other_team, see_as
+from monitor.db.visibility import get_eyes, get_unbound_columns, is_of_other_team, see_as
 from monitor.document import DocumentFacts
 from monitor.i18n.message import Message
 from monitor.i18n.model import MessageModel
@@ -228,20 +227,19 @@ class TopicStore(Queries):
         self, topic_id: int, *, limit: int, after: tuple[dt.date, int] | None = None
     ) -> builtins.list[tuple[Item, TopicFit]]:
         """The items that fit a topic, newest first, but for hidden ones."""
-        query = (
-            select(Item, TopicFit)
-            .join(TopicFit, col(TopicFit.item_id) == col(Item.id))
-            .where(
-                col(TopicFit.topic_id) == topic_id,
-                col(TopicFit.is_match).is_(True),
-                col(Item.id).not_in(select(col(HiddenItem.item_id))),
-            )
-        )
+        fit = get_unbound_columns(TopicFit)
+        fitting = select(fit.item_id).where(fit.topic_id == topic_id, fit.is_match.is_(True))
+        newest = select(col(Item.id)).where(col(Item.id).in_(fitting), ~is_hidden(col(Item.id)))
         if after is not None:
             day, last_id = after
-            query = query.where((col(Item.day) < day) | ((col(Item.day) == day) & (col(Item.id) < last_id)))
-        rows = await self._fetch_rows(query.order_by(*order_by_newest()).limit(limit))
-        return [(item, fit) for item, fit in rows]
+            newest = newest.where((col(Item.day) < day) | ((col(Item.day) == day) & (col(Item.id) < last_id)))
+        ids = await self._fetch_all(
+            newest.order_by(*order_by_newest()).limit(limit)
+        )  # whole rows of all would be sorted
+        query = select(Item, TopicFit).join(TopicFit, col(TopicFit.item_id) == col(Item.id))
+        query = query.where(col(TopicFit.topic_id) == topic_id, col(Item.id).in_(ids))
+        rows = await self._fetch_rows(query.order_by(*order_by_newest()))
+        return [(item, found) for item, found in rows]
 
     async def count_matches(self, topic_ids: Iterable[int]) -> dict[int, TopicCount]:
         """How many items fit topics; those of which none fits are left out.

@@ -110,7 +110,6 @@ async def items(
         "items/list.html",
         asked=asked,
         page=page,
-        topics=await app.topics.list_fits([item.id or 0 for item in page.items]),
         all_topics=await app.store.topics.list(),
         views=await _count_views(app, principal, asked, page.total),
         trouble=trouble,

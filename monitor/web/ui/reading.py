@@ -1,8 +1,9 @@
 """The lists and tables of a document as HTML: a briefing has thousands of cells, and a macro for each takes long."""
 
 from collections.abc import Collection, Iterable, Iterator
+from html import escape
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from monitor.exports.document import ISO_DAY, Span, Table, is_short
 
@@ -31,7 +32,10 @@ def _render_span(piece: Span) -> str:
         is_link = piece.url.startswith(("http://", "https://"))
         link = f'<a class="outside" href="{escape(piece.url)}" rel="noopener noreferrer nofollow" target="_blank">'
         return f"{link}{text}</a>" if is_link else text
-    return f'<span class="short">{text}</span>' if is_short(piece.text) else escape(keep_days_whole(piece.text))
+    if is_short(piece.text):
+        return f'<span class="short">{text}</span>'
+    marked_up = keep_days_whole(piece.text)
+    return marked_up if isinstance(marked_up, Markup) else text
 
 
 def render_table_rows(table: Table, numeric: Collection[int]) -> Markup:
@@ -49,7 +53,7 @@ def _list_cells(table: Table, place: int, numeric: Collection[int]) -> Iterator[
             yield f'<th scope="row"{_SHORT if is_short(cell) else ""}>{text}</th>\n'
             continue
         if column == 1 and is_warning:
-            text = Markup('<span class="badge warn">{}</span>').format(text)
+            text = f'<span class="badge warn">{text}</span>'
         notes = "".join(f" {_render_span(note)}" for note in table.notes_of(place)) if column == len(cells) - 1 else ""
         kind = ' class="number"' if column in numeric else _SHORT if len(cell) < _MAX_SHORT_CHARS else ""
         yield f'<td data-label="{escape(table.header[column])}"{kind}>{text}{notes}</td>\n'

@@ -22,6 +22,7 @@ from monitor.research.document import find_gaps
 from monitor.research.report_edit import list_source_headings
 from monitor.research.shapes import ModelBlueprint, PlanParagraph, ResearchNote, ResearchOptions, SearchConfig, StepType
 from monitor.research.state import State
+from monitor.search.registry import ARCHIVE_ONLY_WARNING
 from monitor.services.audit import AuditAction
 from monitor.services.cursors import cut_page, decode_cursor
 from monitor.vocabulary import Visibility
@@ -255,6 +256,7 @@ async def _load_context(
         "remarks": await app.research.list_remarks(task_id, by=principal),
         "is_own": principal.is_editor and row.asked_by == principal.owner,
         "warnings": list_warnings(view),
+        "archive_only": ARCHIVE_ONLY_WARNING,
         "gaps": find_gaps(view.report, renderer.language) if view.report else None,
         "why": list_reasons,
         "words": {**words, "end": list_source_headings()},

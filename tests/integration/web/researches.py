@@ -159,11 +159,13 @@ async def put(
     edition_of: str | None = None,
     error: Message | None = None,
     visibility: Visibility = Visibility.OPEN,
+    warnings: tuple[Message, ...] = (),
 ) -> None:
     """A research in the store: so many of its steps are finished, its paragraphs are so far."""
     given = outputs_of(query=query, topics=list(topics), quote=quote, url=url, title=title, record=record)
     gaps = [{"title": gap, "queries": [query], "reason": "no_statements"} for gap in unanswered]
     given["reporting"]["result"]["metadata"] |= {"planned": len(topics), "unanswered": gaps}
+    given["plan"]["result"]["metadata"]["warnings"] = [warning.to_json() for warning in warnings]
     outputs = {str(step): given[str(step)] for step in STEPS[:steps]}
     ended = at + dt.timedelta(seconds=83) if status.is_final else None
     state = {"query": query, "report_title": query, "created_at": at.isoformat(), "updated_at": at.isoformat()}

@@ -6,14 +6,16 @@ from typing import Any
 import pytest
 from icalendar import Calendar
 
+from monitor.db.queries.filters import ItemFilter
 from monitor.db.tables.collection import Item
 from monitor.db.tables.policies import Deadline, Policy, PolicyDocument, Topic, TopicFit, TopicFollower
 from monitor.document import DocumentFacts, StatedDeadline
 from monitor.i18n.message import Message
 from monitor.services.audit import COMMAND_LINE
-from monitor.services.deadlines import DeadlineQuery, create_calendar_key, fit_days
+from monitor.services.deadlines import DeadlineQuery, create_calendar_key, find_first_day, fit_days
 from monitor.vocabulary import DeadlineKind, ItemType, JoinedBy, PolicyStage
 
+NOON = dt.datetime(2026, 2, 3, 12, tzinfo=dt.UTC)
 COMMENTS, IN_FORCE = DeadlineKind.COMMENTS_UNTIL, DeadlineKind.IN_FORCE
 
 
@@ -167,6 +169,34 @@ async def test_a_month_with_many_deadlines_shows_the_first_of_each_day_and_a_day
     assert month.count("第") < day.count("第")
     today = (await reader.get("/api/v1/today")).json()["ahead"]
     assert today["is_more"] is True
+
+
+async def test_a_full_calendar_has_what_is_to_come_before_what_is_past(
+    desk: Any, days: list[dt.date], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("monitor.services.deadlines.MAX_EVENTS", 2)
+    today = days[0] - dt.timedelta(days=5)
+    item = (await desk.app.store.items.list(ItemFilter(), limit=1))[0]
+    past = [
+        Deadline(item_id=item.id, kind=IN_FORCE, day=today - dt.timedelta(days=back), seen_at=NOON) for back in (1, 9)
+    ]
+    await desk.app.store.deadlines.save([(row, None) for row in past])
+    program = await desk.sign_in("reader")
+
+    async def read(query: str) -> list[dt.date]:
+        answer = await program.get(f"/feeds/deadlines.ics?{query}")
+        return [event.decoded("DTSTART") for event in Calendar.from_ical(answer.content).walk("VEVENT")]
+
+    assert await read("") == days[:2]
+    assert await read("kind=in_force") == [past[0].day, days[1]]
+    assert await read(f"since={past[1].day}") == [past[1].day, past[0].day], "from there on, as it was asked for"
+
+
+def test_a_calendar_begins_on_the_earliest_day_for_which_there_is_room() -> None:
+    today = dt.date(2026, 11, 30)
+    counts = {today + dt.timedelta(days=days): count for days, count in ((-9, 1), (-5, 3), (-1, 2), (0, 4), (40, 6))}
+    first_days = [find_first_day(counts, today, limit) for limit in (3, 10, 12, 14, 15, 16)]
+    assert [(today - first).days for first in first_days] == [0, 0, 1, 1, 5, 9]
 
 
 def test_busy_days_share_what_the_others_leave() -> None:

@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from lxml import etree
+from selectolax.lexbor import LexborHTMLParser
 
 from monitor.db import fulltext
 from monitor.db.tables.collection import Item, Run, Source
@@ -23,7 +24,7 @@ from monitor.page import ChangeKind, PageSnapshot
 from monitor.services.audit import COMMAND_LINE
 from monitor.services.briefings import BriefingQuery
 from monitor.urls import url_key
-from monitor.vocabulary import DateSource, FetchMode, ItemType, JudgedBy, RunStatus, SummaryBy, Verdict
+from monitor.vocabulary import DateSource, FetchMode, ItemType, JudgedBy, MarkAction, RunStatus, SummaryBy, Verdict
 
 NOW = dt.datetime.now(dt.UTC) - dt.timedelta(minutes=2)
 TODAY = NOW.astimezone(ZoneInfo("Asia/Shanghai")).date()  # in the service's own time zone
@@ -144,6 +145,34 @@ async def test_the_list_is_narrowed_by_every_filter(shelf: Shelf) -> None:
     assert await titles(browser, "language=en") == []
     assert await titles(browser, "q=光伏发电") == [ids[3], ids[0]]
     assert await titles(browser, "q=并网 第2篇") == [ids[4], ids[1]]
+
+
+@pytest.mark.parametrize("fewest", [1, 2, 2000])
+async def test_many_marked_items_are_listed_as_few_are(
+    shelf: Shelf, monkeypatch: pytest.MonkeyPatch, fewest: int
+) -> None:
+    monkeypatch.setattr("monitor.db.queries.items._MIN_SCANNED_IDS", fewest)
+    browser, ids = await shelf.desk.sign_in("reader"), shelf.ids
+    await shelf.desk.app.store.marks.mark(MarkAction.STAR, ids[1:5], person="reader", at=NOW)
+    await shelf.desk.app.store.marks.mark(MarkAction.LATER, [ids[4]], person="reader", at=NOW)
+    await shelf.desk.app.store.marks.mark(MarkAction.HIDE, [ids[2]], person="editor", at=NOW)
+    assert await titles(browser, "starred=true") == [ids[3], ids[4], ids[1]]
+    assert await titles(browser, "starred=true&source=乙委") == [ids[3], ids[4]]
+    assert await titles(browser, "starred=true&later=true") == [ids[4]]
+    assert (await browser.get("/api/v1/items?starred=true")).json()["total"] == 3
+
+
+async def test_figures_of_one_sentence_share_its_passage(shelf: Shelf) -> None:
+    sentence = "全省共有光伏电站一百二十座，总装机 容量3.5万千瓦。"
+    figures = [(ClaimKind.FIGURE, figure, sentence) for figure in ("一百二十座", "3.5万千瓦")]
+    await keep(shelf, [*figures, (ClaimKind.DATE, "2026-11-20", "发布时间 2026-11-20")])
+    page = LexborHTMLParser((await (await shelf.desk.sign_in("reader")).get(f"/items/{shelf.first}")).text)
+    rows = [
+        (row.css_first("p.claim > span:not([class])"), row.css_first("blockquote"))
+        for row in page.css("ul.claims > li")
+    ]
+    assert [said.text() for said, _ in rows] == ["一百二十座", "3.5万千瓦", "2026-11-20"]
+    assert [passage and passage.text() for _, passage in rows] == [None, sentence, "发布时间 2026-11-20"]
 
 
 async def test_a_list_goes_on_where_its_cursor_says(shelf: Shelf) -> None:

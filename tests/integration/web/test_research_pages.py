@@ -9,6 +9,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from monitor.db.tables.research import ResearchStatus
 from monitor.i18n.message import Message
+from monitor.search.registry import ARCHIVE_ONLY_WARNING
 from monitor.services.audit import COMMAND_LINE
 from monitor.services.runtime import WORKER_KIND
 from tests.integration.services.test_research_documents import a_contract
@@ -250,6 +251,15 @@ async def test_what_the_plan_has_no_answer_to_is_said_first_and_in_exports(desk:
         assert 0 < text.index("计划的 3 节中有 1 节没有答案") < text.index(QUOTE)
     await put(desk.app, "whole", at=NOON)
     assert page_of(await editor.get("/research/whole")).css_first("#gaps") is None
+
+
+async def test_that_no_search_service_is_set_up_is_said_in_plain_words(desk: Any, editor: Any) -> None:
+    await put(desk.app, "local", at=NOON, warnings=(ARCHIVE_ONLY_WARNING,))
+    for person, finds_settings in ((editor, False), (await desk.sign_in("admin"), True)):
+        shown = page_of(await person.get("/research/local")).css_first("main")
+        assert "只在本系统已收录的内容中检索" in words_of(shown)
+        assert "search.backend" not in shown.text(), "a name of the configuration says nothing to who reads"
+        assert (shown.css_first("a[href='/settings/search']") is not None) == finds_settings
 
 
 async def test_each_citation_names_the_card_with_its_page_its_quote_and_the_verdict(desk: Any, editor: Any) -> None:

@@ -3,6 +3,7 @@
 import datetime as dt
 from typing import Any
 
+import pytest
 from icalendar import Calendar
 
 from monitor.db.queries.deadlines import DeadlineMoveView, DeadlineRow
@@ -154,3 +155,15 @@ def test_the_words_of_a_page_cannot_begin_a_line_of_a_calendar() -> None:
     body = build_calendar(merge_deadlines([row(1, 1, title=title, passage=title)]), language="zh", name="期限")
     assert body.count(b"BEGIN:VEVENT") == 1 or b"\r\nBEGIN:VEVENT" not in body.split(b"BEGIN:VEVENT", 1)[1]
     assert len(Calendar.from_ical(body).walk("VEVENT")) == 1
+
+
+@pytest.mark.parametrize(
+    "text", ["a", "关于储能，电价；的通知" * 40, "x" * 300, 'a,b;c\\d: "f"', "é" * 37 + "汉" * 50, "\U00020bb7" * 18]
+)
+def test_any_title_comes_back_from_a_calendar_whose_lines_have_at_most_75_octets(text: str) -> None:
+    body = build_calendar(merge_deadlines([row(1, 1, title=text, passage=text)]), language="en", name=text)
+    assert max(len(line) for line in body.split(b"\r\n")) <= 75
+    (read,) = Calendar.from_ical(body).walk("VEVENT")
+    assert str(read["SUMMARY"]).endswith(text)
+    assert str(read["DESCRIPTION"]).startswith(f"{text}\n")
+    assert (read.decoded("DTSTART"), read.decoded("DTEND")) == (DAY, DAY + dt.timedelta(days=1))
