@@ -199,7 +199,7 @@ class _TitleMeter:
         self, view: PageLines, candidates: Sequence[TitleCandidate], scores: Sequence[float], start: int
     ) -> None:
         metadata = view.metadata
-        self.view, self.start, self.candidates = view, start, candidates
+        self.view, self.start = view, start
         self.scores = [0.0, *scores, 0.0]
         self.title = normalize_title(metadata.title_element)
         self.parts = [folded for part in _split_title(metadata.title_element) if (folded := normalize_title(part))]
