@@ -177,6 +177,7 @@ def mutation(
     terminal.write_line(f"{len(found)} conditions, {len(found) - len(rows)} of them needed.")
 
 
+@app.command()
 def articles(
     folders: Annotated[
         list[Path] | None, typer.Option("--pages", metavar="DIR", help="Labelled pages as in the corpus; may repeat.")

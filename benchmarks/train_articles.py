@@ -44,6 +44,16 @@ _MIN_LONG_CHARS, _MIN_CUT_CHARS, _CUT_CHARS = 25, 60, 40
 _MAX_LINES_APART, _MAX_CHARS_APART = 15, 300
 _WEAK_WEIGHT = 0.3
 _FIXTURE_WEIGHT = 2  # each stands for a class of pages
+# Features of titles that may only speak for a candidate, and those that may only speak against it.
+_FOR_TITLES = frozenset(
+    {*("title_similar", "title_equal", "title_first_part", "og_similar", "og_equal", "ld_equal", "meta_equal"), "metas"}
+)
+_AGAINST_TITLES = frozenset(
+    {
+        *("is_host", "in_nav", "in_footer", "in_form", "hidden", "link_share", "is_home_link", "level", "level_rank"),
+        *("links_between", "heads_of_level"),
+    }
+)
 _UNDATED_WEIGHT = 0.15  # of a page whose day of publication was taken away
 
 Trainer = Callable[[Sequence["LabelledArticle"]], Any]
@@ -266,12 +276,13 @@ def train_titles(articles: Sequence[LabelledArticle]) -> Any:
         rows,
         labels,
         weights,
-        trees=200,
+        trees=350,
         num_leaves=15,
-        min_data_in_leaf=3,
-        learning_rate=0.05,
+        min_data_in_leaf=4,
+        learning_rate=0.03,
         extra_trees=True,
         lambda_l2=0.5,
+        monotone_constraints=[(name in _FOR_TITLES) - (name in _AGAINST_TITLES) for name in TITLE_FEATURES],
     )
 
 

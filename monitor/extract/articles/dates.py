@@ -11,9 +11,9 @@ from math import log2
 
 from monitor.dates import DateMatch, DateOrder, date_in_url, detect_order, find_days, infer_order
 from monitor.extract.articles.labels import Label, LabelledValue
-from monitor.extract.articles.lines import PageLines, list_bits, normalize_title
+from monitor.extract.articles.lines import PageLines, normalize_title
 from monitor.extract.articles.text import select_lines
-from monitor.extract.html import collapse_whitespace, count_wide_chars, measure_width
+from monitor.extract.html import Element, collapse_whitespace, count_wide_chars, measure_width
 from monitor.extract.trees import load_scorer
 from monitor.vocabulary import DateSource
 
@@ -49,9 +49,6 @@ _NOT_POSTED = re.compile(
     r"更新|수정|업데이트|aktualisier|aktualiz|mis[e]? à jour|actualis|actualiz|atualizad|aggiornat|bijgewerkt|"
     r"gewijzigd|oppdatert|opdateret|uppdaterad|uppfært|päivitetty|muokattu|frissít|módosít|изменен|обновлен|оновлен|"
     r"güncelle|ενημερώ|cập nhật|diperbarui|อัปเดต|แก้ไข|تحديث|עודכן|deadline|effective|closing|expires?\b|due\b"
-)
-_WEAK = re.compile(
-    r"时间|日期|来源|來源|\bdate\b|datum|fecha|\bdata\b|дата|날짜|\bstand\b|tarih|^\s*(?:von|by|par|por|door)\s"
 )
 # 会议时间：, 公示期： and the like, but not what names the posting in other words.
 _OTHER_LABEL = re.compile(r"([\u4e00-\u9fff]{2,8})(?:时间|時間|日期|期限?)\s*[:：]\s*$")
@@ -90,7 +87,6 @@ _SCRIPT_DATE = re.compile(
     re.IGNORECASE,
 )
 _MAX_SCRIPT_CONTEXT_CHARS, _MIN_TITLE_WIDTH = 3_000, 20
-_WITHOUT_ZONE = re.compile(r"(?:Z|[+-]00:?00|GMT|UTC)\s*$|^[\d-]{8,10}$")
 _DASHES = re.compile(r"\s[-–—|·»]\s")
 _MAX_LINE_CHARS, _MAX_LABEL_CHARS, _MAX_TODAY_CHARS = 300, 24, 12
 _FAR = 60
@@ -105,13 +101,11 @@ MIN_SURE = 0.3
 """A day is no answer if it is less likely to be the one of publication."""
 
 DAY_FEATURES = (
-    *("place", "without_zone", "in_meta", "in_vague", "in_change", "in_json_ld", "in_time", "lines", "in_url"),
-    *("in_script", "in_title", "has_meta", "has_vague", "has_json_ld", "has_time", "has_url", "days", "rank_from_last"),
-    *("age", "near_other", "share", "line_width", "line_days", "link_share", "posted", "weak", "label"),
-    *("alone_before", "clock", "weekday", "kind_days", "score", "score_before", "score_after", "since_title"),
-    *("since_start", "since_end", "depth", "regions_nav", "regions_footer", "regions_header", "regions_aside"),
-    *("regions_article", "regions_main", "regions_list", "hidden", "block_links", "children", "nearest", "in_order"),
-    *("line_place", "row_links", "posted_elsewhere"),
+    *("place", "in_meta", "in_vague", "in_change", "in_json_ld", "in_time", "lines", "in_url", "in_script", "in_title"),
+    *("days", "rank_from_last", "age", "near_other", "posted_elsewhere"),
+    *("share", "line_width", "line_days", "link_share", "posted", "label", "alone_before", "clock", "kind_days"),
+    *("score", "score_before", "score_after", "since_title", "since_start", "since_end", "depth", "block_links"),
+    *("children", "nearest", "in_order", "line_place", "row_links"),
 )
 
 
@@ -227,7 +221,9 @@ class DayFinder:
                     yield DateMention(match.date, DayPlace.TITLE)
 
     def _list_in_time_elements(self) -> Iterator[DateMention]:
+        """Yield the days of `time` elements and their like; a later day right behind an earlier one is a change."""
         page = self.view.page
+        last: tuple[Element | None, int, dt.date] | None = None
         for element in page.elements:
             itemprop = (element.attributes.get("itemprop") or "").lower() if element.attributes else ""
             if element.tag not in ("time", "abbr") and itemprop not in ("datepublished", "datecreated", "datemodified"):
@@ -238,8 +234,10 @@ class DayFinder:
             if day := self._parse(value, self.order):
                 line = self.view.line_of_text[element.text_start]
                 before = self._get_words_before(line, shown)
+                is_behind = last is not None and last[:2] == (element.parent, element.text_start) and last[2] < day
+                last = (element.parent, element.text_end, day)
                 is_change = itemprop == "datemodified" or _NOT_POSTED.search(f"{before} {shown}".lower())
-                place = DayPlace.CHANGE if is_change else DayPlace.TIME
+                place = DayPlace.CHANGE if is_change or is_behind else DayPlace.TIME
                 yield DateMention(day, place, min(line, len(self.view.lines) - 1), value, before, "", len(shown))
 
     def _get_words_before(self, place: int, shown: str) -> str:
@@ -330,21 +328,19 @@ class DayFinder:
         places: dict[dt.date, Counter[DayPlace]] = defaultdict(Counter)
         for mention in mentions:
             places[mention.day][mention.place] += 1
-        everywhere = sum(places.values(), Counter[DayPlace]())
         days = sorted(places, reverse=True)
-        posted = {mention.day for mention in mentions if _POSTED.search(mention.before.lower())}
+        stated = (DayPlace.META, DayPlace.JSON_LD)
+        posted = {m.day for m in mentions if m.place in stated or _POSTED.search(m.before.lower())}
         return [
             (
                 mention.place,
-                float(bool(_WITHOUT_ZONE.search(mention.written))),
                 *(float(places[mention.day][place]) for place in DayPlace),
-                *(float(everywhere[DayPlace(place)] > 0) for place in (0, 1, 3, 4, 6)),
                 len(days),
                 days.index(mention.day),
                 log2(1 + max(0, (self.today - mention.day).days)),
                 float(any(abs((mention.day - day).days) == 1 for day in days)),
-                *(self._measure_line(mention) if mention.line >= 0 else _NO_LINE),
                 float(bool(posted) and mention.day not in posted),
+                *(self._measure_line(mention) if mention.line >= 0 else _NO_LINE),
             )
             for mention in mentions
         ]
@@ -352,8 +348,7 @@ class DayFinder:
     def _measure_line(self, mention: DateMention) -> tuple[float, ...]:
         line, place = self.view.lines[mention.line], mention.line
         before = mention.before.lower()[-40:]
-        bits = list_bits(self.view.regions[line.block.index])
-        scores = [0.0, *self.scores, 0.0]
+        scores = self._padded_scores
         parent = line.block.parent or line.block
         row = line.block.closest(("li", "tr", "dd", "article")) or parent
         width, linked, _ = self.view.measure(parent)
@@ -364,18 +359,15 @@ class DayFinder:
             self._days_of_line[place],
             line.linked / max(1, line.width),
             float(bool(_POSTED.search(before))),
-            float(bool(_WEAK.search(before))),
             _LABELS.get(self._labels.get((place, mention.day), Label.OTHER), 0.0),
             float(not before.strip(" :：|")),
             float(":" in mention.written),
-            float(bool(_WEEKDAY.search(line.text[:80]))),
             min(_FAR, self._days_of_kind[line.block.kind]),
             *(scores[place + 1], scores[place], scores[place + 2]),
             max(-_FAR, min(_FAR, place - self._title_line)) if self._title_line >= 0 else _FAR + 1,
             max(-_FAR, min(_FAR, place - self._span[0])),
             max(-_FAR, min(_FAR, place - self._span[1])),
             line.block.depth,
-            *(bits[bit] for bit in (0, 1, 2, 3, 6, 7, 9, 12)),
             linked / max(1, width),
             min(_FAR, parent.child_count),
             float(place == self._nearest),
@@ -383,6 +375,10 @@ class DayFinder:
             place / len(self.view.lines),
             row_linked / max(1, row_width) if row_width < 1_000 else -1.0,
         )
+
+    @cached_property
+    def _padded_scores(self) -> list[float]:
+        return [0.0, *self.scores, 0.0]
 
     @cached_property
     def _labels(self) -> dict[tuple[int, dt.date], Label]:
@@ -425,7 +421,7 @@ class DayFinder:
 
 
 _LABELS = {Label.POSTED: 3.0, Label.SENT: 2.0, Label.SOURCE: 1.0, Label.MADE: -1.0}
-_NO_LINE = (0.0,) * 11 + (0.0,) * 3 + (_FAR + 1.0,) * 3 + (0.0,) * 15
+_NO_LINE = (0.0,) * 12 + (_FAR + 1.0,) * 3 + (0.0,) * 7
 
 
 def _is_change(before: str, after: str) -> bool:

@@ -164,12 +164,7 @@ def _find_cell_below(page: Outline, cell: Element) -> Element | None:
 
 
 def _list_children(page: Outline, element: Element) -> list[Element]:
-    children: list[Element] = []
-    index = element.index + 1
-    while index < element.end:
-        children.append(page.elements[index])
-        index = children[-1].end
-    return children
+    return [child for child in page.get_descendants(element) if child.parent is element]
 
 
 def _normalize_value(text: str) -> str:

@@ -21,28 +21,27 @@ BLOCK_TAGS = frozenset(
     }
 )
 # What an element lies in, by its own tag and those around it.
-_REGIONS = {
-    **dict.fromkeys(("nav", "menu"), 1),
-    **dict.fromkeys(("footer",), 2),
-    **dict.fromkeys(("header",), 4),
-    **dict.fromkeys(("aside",), 8),
-    **dict.fromkeys(("form", "button", "select", "textarea", "label", "fieldset", "option"), 16),
-    **dict.fromkeys(("figure", "figcaption"), 32),
-    **dict.fromkeys(("article",), 64),
-    **dict.fromkeys(("main",), 128),
-    **dict.fromkeys(("table",), 256),
-    **dict.fromkeys(("ul", "ol", "dl"), 512),
-    **dict.fromkeys(("blockquote",), 1024),
-    **dict.fromkeys(("details", "summary"), 2048),
+_REGION_TAGS = {
+    "in_nav": ("nav", "menu"),
+    "in_header": ("header",),
+    "in_aside": ("aside",),
+    "in_article": ("article",),
+    "in_main": ("main",),
+    "in_table": ("table",),
+    "in_list": ("ul", "ol", "dl"),
+    "in_quote": ("blockquote",),
+    "in_footer": ("footer",),
+    "in_form": ("form", "button", "select", "textarea", "label", "fieldset", "option"),
+    "in_figure": ("figure", "figcaption"),
 }
-_HIDDEN = 4096
+REGION_FEATURES = (*_REGION_TAGS, "hidden")
+_REGIONS = {tag: 1 << place for place, tags in enumerate(_REGION_TAGS.values()) for tag in tags}
+_HIDDEN = 1 << len(_REGION_TAGS)
 _ASIDE = _HIDDEN | sum(_REGIONS[tag] for tag in ("nav", "footer", "header", "aside", "form", "figure"))
 _HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _SENTENCE_MARK = re.compile(r"[.!?;。！？；…]")
 _COMMA = re.compile(r"[,，、]")
-_DIGIT = re.compile(r"\d")
 _ENDING_MARKS = tuple('.!?。！？…”"」』)）')
-_COLONS = (":", "：")
 _NON_WORD = re.compile(r"[\W_]+")
 _MIN_PROSE_WIDTH = 80
 LEVELS = {"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}
@@ -50,6 +49,7 @@ _TAGS = {"p": 1, "li": 2, "td": 3, "th": 3, "tr": 3, "dd": 4, "dt": 4, "br": 5, 
 _TAGS |= dict.fromkeys(("div", "section", "article", "main", "body", "center"), 8)
 _MAX_TEXT_CHARS = 400
 _FAR = 50
+CONTAINER_SHARE = 0.75  # of the sentences of the page
 
 
 def normalize_title(text: str) -> str:
@@ -131,7 +131,7 @@ class PageLines:
 
     @cached_property
     def regions(self) -> list[int]:
-        """For each element the kinds of elements that it lies in, as bits of `_REGIONS`; hidden ones have their own."""
+        """For each element the kinds of elements that it lies in, as bits in the order of `REGION_FEATURES`."""
         found: list[int] = []
         for element in self.page.elements:
             bits = found[element.parent.index] if element.parent is not None else 0
@@ -192,15 +192,12 @@ class PageLines:
 
 
 LINE_FEATURES = (
-    *("width", "link_share", "sentences", "ends_sentence", "ends_colon", "digit_share", "commas", "tag", "level"),
-    *("regions_nav", "regions_footer", "regions_header", "regions_aside", "regions_form", "regions_figure"),
-    *("regions_article", "regions_main", "regions_table", "regions_list", "regions_quote", "regions_details"),
-    *("hidden", "place", "prose_before", "from_end", "copies", "in_title", "since_h1", "before_h1", "heads_above"),
-    *("in_50", "in_75", "in_90", "below_75", "since_prose", "until_prose", "is_between", "is_between_75"),
-    *("width_1", "links_1", "width_2", "links_2", "width_-1", "links_-1", "width_-2", "links_-2"),
+    *("width", "link_share", "sentences", "ends_sentence", "commas", "tag", "level", *REGION_FEATURES),
+    *("place", "prose_before", "from_end", "copies", "since_h1", "heads_above", "in_half", "below_most"),
+    *("since_prose", "until_prose", "is_between", "width_above", "links_above"),
     *("same_parent_prose", "same_kind_prose", "same_class_prose", "same_parent_lines"),
     *("prose_1", "link_1", "children_1", "prose_2", "link_2", "prose_3", "link_3", "prose_4", "link_4"),
-    *("page_prose", "page_lines", "page_links", "link_run", "prose_window", "link_window"),
+    *("page_prose", "page_links", "link_run", "link_window"),
 )
 
 
@@ -213,22 +210,18 @@ class _LineMeter:
     def __init__(self, view: PageLines) -> None:
         self.view, self.lines = view, view.lines
         self.widths, self.linked, self.prose = view.sums
-        self.title = view.metadata.title_element
         self.copies = Counter(line.text for line in self.lines)
         self.total_prose = max(1, self.prose[-1])
-        self.total_width = max(1, self.widths[-1])
         self.by_parent: dict[int, int] = defaultdict(int)
         self.by_kind: dict[tuple[str, int], int] = defaultdict(int)
         self.by_class: dict[tuple[str, str], int] = defaultdict(int)
-        self.count: Counter[int] = Counter()
+        self.count = Counter(_get_parent(line.block).index for line in self.lines)
         for line in self.lines:
-            parent = _get_parent(line.block).index
-            self.count[parent] += 1
             if line.is_prose:
-                self.by_parent[parent] += line.width
+                self.by_parent[_get_parent(line.block).index] += line.width
                 self.by_kind[line.block.kind] += line.width
                 self.by_class[line.block.tag, line.block.css_class] += line.width
-        self.containers = [view.find_container(share) for share in (0.5, 0.75, 0.9)]
+        self.half, self.most = (view.find_container(share) for share in (0.5, CONTAINER_SHARE))
         self.around: dict[int, tuple[float, ...]] = {}
 
     def measure(self) -> list[tuple[float, ...]]:
@@ -236,78 +229,51 @@ class _LineMeter:
         before = _count_since([line.is_prose for line in lines])
         after = _count_since([line.is_prose for line in reversed(lines)])[::-1]
         since_h1 = _count_since([line.block.tag == "h1" for line in lines])
-        until_h1 = _count_since([line.block.tag == "h1" for line in reversed(lines)])[::-1]
         heads = list(accumulate(line.block.tag in LEVELS for line in lines))
         links = [line.linked / max(1, line.width) for line in lines]
         runs = _count_runs([share > 0.8 for share in links])
         logs = [log2(1 + line.width) for line in lines]
-        page = (log2(1 + self.total_prose), log2(1 + count), self.linked[-1] / self.total_width)
-        inside = self._find_inside()
-        padded_logs, padded_links = [0.0, 0.0, *logs, 0.0, 0.0], [0.0, 0.0, *links, 0.0, 0.0]
+        page = (log2(1 + self.total_prose), self.linked[-1] / max(1, self.widths[-1]))
         rows = []
         for place, line in enumerate(lines):
             low, high = max(0, place - 4), min(count, place + 5)
-            window = max(1, self.widths[high] - self.widths[low])
             rows.append(
                 (
                     logs[place],
                     links[place],
-                    *self._measure_text(line),
-                    *self._measure_block(line),
+                    *_measure_text(line.text[:_MAX_TEXT_CHARS]),
+                    *self._measure_block(line.block),
                     place / count,
                     self.prose[place] / self.total_prose,
                     min(_FAR, count - place),
                     min(9, self.copies[line.text]),
-                    float(len(line.text) > 3 and line.text in self.title),
                     since_h1[place],
-                    until_h1[place],
                     min(9, heads[place]),
-                    *inside[place],
+                    float(self.half is not None and self.half.contains(line.block)),
+                    line.block.depth - (self.most.depth if self.most else 0),
                     before[place],
                     after[place],
                     float(before[place] < _FAR and after[place] < _FAR),
-                    float(inside[place][1] and before[place] < _FAR and after[place] < _FAR),
-                    *(padded_logs[place + 3], padded_links[place + 3], padded_logs[place + 4], padded_links[place + 4]),
-                    *(padded_logs[place + 1], padded_links[place + 1], padded_logs[place], padded_links[place]),
-                    *self._measure_likes(line),
+                    *((logs[place - 1], links[place - 1]) if place else (0.0, 0.0)),
+                    *self._measure_likes(line.block),
                     *self._measure_around(line.block),
                     *page,
                     runs[place],
-                    (self.prose[high] - self.prose[low]) / window,
-                    (self.linked[high] - self.linked[low]) / window,
+                    (self.linked[high] - self.linked[low]) / max(1, self.widths[high] - self.widths[low]),
                 )
             )
         return rows
 
-    def _measure_text(self, line: TextLine) -> tuple[float, ...]:
-        text = line.text[:_MAX_TEXT_CHARS]
-        return (
-            len(_SENTENCE_MARK.findall(text)),
-            float(text.endswith(_ENDING_MARKS)),
-            float(text.endswith(_COLONS)),
-            len(_DIGIT.findall(text)) / len(text),
-            len(_COMMA.findall(text)),
-        )
+    def _measure_block(self, block: Element) -> tuple[float, ...]:
+        level = LEVELS.get(block.tag) or LEVELS.get(_get_parent(block).tag, 0)
+        return (_TAGS.get(block.tag, 0), level, *list_bits(self.view.regions[block.index]))
 
-    def _measure_block(self, line: TextLine) -> tuple[float, ...]:
-        bits = self.view.regions[line.block.index]
-        level = next((LEVELS[node.tag] for node in (line.block, _get_parent(line.block)) if node.tag in LEVELS), 0)
-        return (_TAGS.get(line.block.tag, 0), level, *list_bits(bits))
-
-    def _find_inside(self) -> list[tuple[float, ...]]:
-        depth = self.containers[1].depth if self.containers[1] else 0
-        spans = [(box.index, box.end) if box else (0, 0) for box in self.containers]
-        return [
-            (*(float(start <= line.block.index < end) for start, end in spans), line.block.depth - depth)
-            for line in self.lines
-        ]
-
-    def _measure_likes(self, line: TextLine) -> tuple[float, ...]:
-        parent = _get_parent(line.block).index
+    def _measure_likes(self, block: Element) -> tuple[float, ...]:
+        parent = _get_parent(block).index
         return (
             self.by_parent[parent] / self.total_prose,
-            self.by_kind[line.block.kind] / self.total_prose,
-            self.by_class[line.block.tag, line.block.css_class] / self.total_prose,
+            self.by_kind[block.kind] / self.total_prose,
+            self.by_class[block.tag, block.css_class] / self.total_prose,
             min(_FAR, self.count[parent]),
         )
 
@@ -325,6 +291,10 @@ class _LineMeter:
             node = _get_parent(node)
         self.around[parent.index] = tuple(found)
         return self.around[parent.index]
+
+
+def _measure_text(text: str) -> tuple[float, ...]:
+    return (len(_SENTENCE_MARK.findall(text)), float(text.endswith(_ENDING_MARKS)), len(_COMMA.findall(text)))
 
 
 @cache

@@ -8,9 +8,16 @@ from functools import lru_cache
 from math import log2
 from urllib.parse import unquote, urlsplit
 
-from monitor.dates import DATE_SIGN, YEAR_FIRST, has_day, mask_dates
+from monitor.dates import DATE_SIGN, YEAR_FIRST, find_dates, has_day, mask_dates
 from monitor.extract.articles.labels import PageMetadata
-from monitor.extract.articles.lines import LEVELS, PageLines, list_bits, normalize_title
+from monitor.extract.articles.lines import (
+    CONTAINER_SHARE,
+    LEVELS,
+    REGION_FEATURES,
+    PageLines,
+    list_bits,
+    normalize_title,
+)
 from monitor.extract.articles.text import select_lines
 from monitor.extract.html import collapse_whitespace, measure_width
 from monitor.extract.trees import load_scorer
@@ -22,42 +29,26 @@ _SEPARATORS = re.compile(
 )
 # What some sites write after the headline in its element.
 _HEADLINE_TAIL = re.compile(rf"\s+(?:{DATE_SIGN}|(?:发布时间|发布日期|来源|作者)\s*[:：]).*$")
+# Before the name of a site, in a text that the page does not show.
+_SITE_MARK = re.compile(r"\s\|\s|_(?=[\u4e00-\u9fff])")
 _HIDDEN_QUOTES, _RESTORED_QUOTES = str.maketrans("«»", "\ue000\ue001"), str.maketrans("\ue000\ue001", "«»")
-_SITE_META = ("og:site_name", "sitename", "application-name", "apple-mobile-web-app-title")
 _TITLE_META = ("articletitle", "og:title", "citation_title", "dc.title", "dcterms.title", "twitter:title", "title")
 _LATIN_WORD = re.compile(r"[a-z0-9]{3,}")
 _DIGIT = re.compile(r"\d")
-_SENTENCE_MARK = re.compile(r"[.!?;。！？；]")
 _MIN_WIDTH, _MAX_WIDTH = 4, 400
 _MAX_LINES_ABOVE, _MAX_LINES_BELOW = 30, 4
 _MAX_CANDIDATES = 60
 _MAX_BROKEN_LINES = 4  # over which a headline goes
-_CONTAINER_SHARE = 0.75  # of the sentences of the page
 _FAR = 60
 
 TITLE_FEATURES = (
-    *("width", "sentences", "digit_share", "ends_colon", "level", "level_rank", "h1s", "heads_of_level", "is_first_h1"),
+    *("width", "digit_share", "day_share", "level", "level_rank", "heads_of_level", "is_first_h1"),
     *("title_equal", "title_first_part", "title_last_part", "title_longest_part", "title_inside", "title_share"),
-    *("title_similar", "og_equal", "og_inside", "og_similar", "ld_equal", "ld_similar", "meta_equal", "metas"),
-    *("is_site_name", "is_host", "slug_share", "is_stated", "is_shown", "shown_times", "since_text", "head_rank"),
-    *("link_share", "is_home_link", "is_other_link", "regions_nav", "regions_footer", "regions_header"),
-    *("regions_aside", "regions_form", "regions_article", "regions_main", "regions_table", "regions_list", "hidden"),
-    *("day_after", "day_inside", "score", "score_before", "score_after", "place", "depth", "siblings", "inside_other"),
-    *(
-        "holds_other",
-        "title_parts",
-        "has_og",
-        "has_ld",
-        "line_share",
-        "wider_heads",
-        "links_between",
-        "in_foot",
-        "in_links",
-        "own_parts",
-        "is_part",
-        "in_container",
-        "since_container",
-    ),
+    *("title_similar", "og_equal", "og_inside", "og_similar", "ld_equal", "meta_equal", "metas"),
+    *("is_host", "slug_share", "is_shown", "shown_times", "since_text", "head_rank"),
+    *("link_share", "is_home_link", "is_other_link", *REGION_FEATURES, "day_after"),
+    *("score", "score_before", "score_after", "place", "line_share", "links_between", "in_container"),
+    *("since_container", "holds_other", "title_parts", "has_og", "has_ld", "is_part"),
 )
 
 
@@ -111,22 +102,29 @@ def list_title_candidates(view: PageLines, start: int, *, stated: str | None = N
     for text, source in _list_statements(view.metadata, stated):
         if (candidate := _keep(found, text)) is not None:
             candidate.sources.add(source)
-    shown = [(_get_level(view, place), place) for place in range(len(view.lines))]
     near = range(start - _MAX_LINES_ABOVE, start + _MAX_LINES_BELOW)
-    for level, place in [*_list_split_headings(view), *shown]:
-        line = view.lines[place]
-        if abs(level) > len(LEVELS) and place not in near and view.folded[place] not in found:
+    for text, place in _list_shown(view):
+        level = _get_level(view, place)
+        is_skipped = _is_later_piece(view, place) if level <= len(LEVELS) else place not in near
+        if is_skipped and view.folded[place] not in found:
             continue
-        text = line.text if level >= 0 else view.page.get_text(view.headings[place] or line.block, 2 * _MAX_WIDTH)
         if len(found) >= _MAX_CANDIDATES and normalize_title(text) not in found:
             continue
         if (candidate := _keep(found, text)) is not None:
             candidate.lines.append(place)
-            candidate.level = min(candidate.level, abs(level))
+            candidate.level = min(candidate.level, level)
     for candidate in found.values():
         if not candidate.lines:
             candidate.lines = _find_broken(candidate.folded, view.folded, near)
-    return list(found.values())
+    return [candidate for candidate in found.values() if candidate.lines or not _SITE_MARK.search(candidate.text)]
+
+
+def _is_later_piece(view: PageLines, place: int) -> bool:
+    """Whether a line goes on with a headline: it is not the first one of its heading."""
+    heading, line = view.headings[place], view.lines[place]
+    if heading is None or line.start == heading.text_start:
+        return False
+    return measure_width(view.page.get_text(heading, 2 * _MAX_WIDTH)) <= _MAX_WIDTH
 
 
 def _find_broken(folded: str, lines: Sequence[str], places: range) -> list[int]:
@@ -175,11 +173,12 @@ def _split_title(title: str) -> list[str]:
     return [part.translate(_RESTORED_QUOTES) for part in _SEPARATORS.split(title.translate(_HIDDEN_QUOTES))]
 
 
-def _list_split_headings(view: PageLines) -> Iterator[tuple[int, int]]:
-    """Yield the level, negative, and the first line of each heading that goes over more than one line."""
+def _list_shown(view: PageLines) -> Iterator[tuple[str, int]]:
+    """Yield each heading over several lines with the first of them, then each line; as text and place."""
     for place, (line, heading) in enumerate(zip(view.lines, view.headings, strict=True)):
         if heading is not None and line.start == heading.text_start and line.end < heading.text_end:
-            yield -LEVELS[heading.tag], place
+            yield view.page.get_text(heading, 2 * _MAX_WIDTH), place
+    yield from ((line.text, place) for place, line in enumerate(view.lines))
 
 
 def _get_level(view: PageLines, place: int) -> int:
@@ -192,15 +191,7 @@ def measure_titles(
 ) -> list[tuple[float, ...]]:
     """Return the features of each candidate, in the order of `TITLE_FEATURES`."""
     meter = _TitleMeter(view, candidates, scores, start)
-    return [
-        (
-            *meter.measure_text(candidate),
-            *meter.measure_support(candidate),
-            *meter.measure_place(candidate),
-            *meter.measure_rivals(candidate),
-        )
-        for candidate in candidates
-    ]
+    return [meter.measure(candidate) for candidate in candidates]
 
 
 class _TitleMeter:
@@ -208,53 +199,59 @@ class _TitleMeter:
         self, view: PageLines, candidates: Sequence[TitleCandidate], scores: Sequence[float], start: int
     ) -> None:
         metadata = view.metadata
-        self.view, self.scores, self.start, self.candidates = view, scores, start, candidates
+        self.view, self.start = view, start
+        self.scores = [0.0, *scores, 0.0]
         self.title = normalize_title(metadata.title_element)
         self.parts = [folded for part in _split_title(metadata.title_element) if (folded := normalize_title(part))]
-        self.named = [normalize_title(metadata.meta[name]) for name in _TITLE_META if metadata.meta.get(name)]
+        self.longest_part = max(map(len, self.parts), default=0)
+        self.named = {normalize_title(metadata.meta[name]) for name in _TITLE_META if metadata.meta.get(name)}
         self.og = normalize_title(metadata.meta.get("og:title", ""))
         self.headline = normalize_title(metadata.get_json_ld_text("headline") or "")
-        self.sites = {normalize_title(metadata.meta[name]) for name in _SITE_META if metadata.meta.get(name)}
-        host = (urlsplit(view.page.url).hostname or "").removeprefix("www.")
-        self.host = normalize_title(host)
-        slug = unquote(urlsplit(view.page.url).path).lower()
-        self.slug = frozenset(_LATIN_WORD.findall(slug))
+        address = urlsplit(view.page.url)
+        self.host = normalize_title((address.hostname or "").removeprefix("www."))
+        self.slug = frozenset(_LATIN_WORD.findall(unquote(address.path).lower()))
         self.levels = Counter(candidate.level for candidate in candidates if candidate.level < 9)
         self.best_level = min(self.levels, default=9)
-        first_h1 = [candidate.lines[0] for candidate in candidates if candidate.level == 1]
-        self.first_h1 = min(first_h1, default=-1)
+        self.first_h1 = min((candidate.lines[0] for candidate in candidates if candidate.level == 1), default=-1)
         heads = (place for candidate in candidates if candidate.level < 9 for place in candidate.lines if place < start)
         self.heads = sorted(heads, reverse=True)
-        self.widest = sorted((len(c.folded) for c in candidates if c.level == self.best_level), reverse=True)
-        lines = view.lines
-        self.foot = normalize_title(" ".join(line.text for line in lines[-max(4, len(lines) // 10) :])[-2_000:])
-        self.links = Counter(anchor.text for anchor in view.page.anchors)
+        self.shown = [candidate.folded for candidate in candidates if candidate.lines and len(candidate.folded) > 5]
         self.dated: dict[int, bool] = {}
-        self.container = view.find_container(_CONTAINER_SHARE)
+        self.container = view.find_container(CONTAINER_SHARE)
         self.urls = {anchor.element.text_start: anchor.url for anchor in view.page.anchors}
 
-    def measure_text(self, candidate: TitleCandidate) -> tuple[float, ...]:
-        text = candidate.text
+    def measure(self, candidate: TitleCandidate) -> tuple[float, ...]:
+        return (
+            *self._measure_text(candidate),
+            *self._measure_support(candidate),
+            *(self._measure_place(candidate) if candidate.lines else _NOT_SHOWN),
+            sum(other in candidate.folded for other in self.shown) - float(candidate.folded in self.shown),
+            len(self.parts),
+            float(bool(self.og)),
+            float(bool(self.headline)),
+            float(candidate.folded in self.parts),
+        )
+
+    def _measure_text(self, candidate: TitleCandidate) -> tuple[float, ...]:
+        text, digits = candidate.text, _DIGIT.findall(candidate.text)
         return (
             log2(1 + measure_width(text)),
-            len(_SENTENCE_MARK.findall(text)),
-            len(_DIGIT.findall(text)) / len(text),
-            float(text.endswith((":", "："))),
+            len(digits) / len(text),
+            sum(date.end - date.start for date in find_dates(text, order="dmy")) / len(text) if digits else 0.0,
             candidate.level,
             candidate.level - self.best_level,
-            self.levels[1],
             self.levels[candidate.level],
             float(bool(candidate.lines) and candidate.lines[0] == self.first_h1),
         )
 
-    def measure_support(self, candidate: TitleCandidate) -> tuple[float, ...]:
+    def _measure_support(self, candidate: TitleCandidate) -> tuple[float, ...]:
         folded, parts = candidate.folded, self.parts
         latin = frozenset(_LATIN_WORD.findall(candidate.text.lower()))
         return (
             float(folded == self.title),
             float(bool(parts) and folded == parts[0]),
             float(len(parts) > 1 and folded == parts[-1]),
-            float(bool(parts) and len(folded) >= max(map(len, parts))),
+            float(bool(parts) and len(folded) >= self.longest_part),
             float(folded in self.title),
             len(folded) / max(1, len(self.title)),
             compare_titles(folded, self.title),
@@ -262,29 +259,21 @@ class _TitleMeter:
             float(folded in self.og),
             compare_titles(folded, self.og),
             float(folded == self.headline),
-            compare_titles(folded, self.headline),
             float(folded in self.named),
             sum(not source.startswith("part") for source in candidate.sources),
-            float(folded in self.sites),
             float(len(folded) >= 4 and folded.isascii() and (folded in self.host or self.host in folded)),
             len(latin & self.slug) / max(1, len(latin)) if latin and self.slug else -1.0,
-            float("stated" in candidate.sources),
         )
 
-    def measure_place(self, candidate: TitleCandidate) -> tuple[float, ...]:
-        has_own_day = float(bool(_DIGIT.search(candidate.text)) and has_day(candidate.text))
-        if not candidate.lines:
-            return (0.0, 0.0, _FAR, 9.0, *(0.0,) * 13, 0.0, has_own_day, *(0.0,) * 6)
-        view, start = self.view, self.start
-        place = self._find_place(candidate)
+    def _measure_place(self, candidate: TitleCandidate) -> tuple[float, ...]:
+        """Return the features of where a candidate stands: in the highest heading, there the nearest to the text."""
+        view, start, scores = self.view, self.start, self.scores
+        place = min(candidate.lines, key=lambda place: (_get_level(view, place), abs(start - place)))
         line = view.lines[place]
         url = self.urls.get(line.start) or self.urls.get(max(0, line.start - 1)) if line.linked else None
         is_home = url is not None and url.endswith("/") and view.page.url.startswith(url) and url != view.page.url
-        bits = list_bits(view.regions[line.block.index])
         following = range(place + 1, min(len(view.lines), place + 9))
-        after = next((far for far, near in enumerate(following) if self._is_dated(near)), 9)
-        scores = [0.0, *self.scores, 0.0]
-        parent = line.block.parent or line.block
+        since_container = place - view.line_of_text[self.container.text_start] if self.container else _FAR
         return (
             1.0,
             min(9, len(candidate.lines)),
@@ -293,22 +282,21 @@ class _TitleMeter:
             line.linked / max(1, line.width),
             float(is_home),
             float(bool(url) and not is_home),
-            *(bits[bit] for bit in (0, 1, 2, 3, 4, 6, 7, 8, 9, 12)),
-            after,
-            has_own_day,
+            *list_bits(view.regions[line.block.index]),
+            next((far for far, near in enumerate(following) if self._is_dated(near)), 9),
             *(scores[place + 1], scores[place], scores[place + 2]),
             place / len(view.lines),
-            line.block.depth,
-            min(_FAR, parent.child_count),
+            measure_width(candidate.text) / max(1, view.lines[candidate.lines[0]].width),
+            self._count_links_between(candidate.lines),
+            float(self.container is not None and self.container.contains(line.block)),
+            max(-_FAR, min(_FAR, since_container)),
         )
 
-    def _measure_links_between(self, candidate: TitleCandidate) -> float:
+    def _count_links_between(self, places: Sequence[int]) -> int:
         """Return how many lines of links stand between a candidate and the text: the menu under a site's name."""
-        if not candidate.lines:
-            return -1.0
-        near = min(candidate.lines, key=lambda place: abs(self.start - place))
+        near = min(places, key=lambda place: abs(self.start - place))
         between = self.view.lines[min(near, self.start) + 1 : max(near, self.start)]
-        return float(min(_FAR, sum(2 * line.linked > line.width for line in between)))
+        return min(_FAR, sum(2 * line.linked > line.width for line in between))
 
     def _is_dated(self, place: int) -> bool:
         line = self.view.lines[place]
@@ -316,39 +304,9 @@ class _TitleMeter:
             self.dated[place] = line.width < 160 and bool(_DIGIT.search(line.text)) and has_day(line.text)
         return self.dated[place]
 
-    def measure_rivals(self, candidate: TitleCandidate) -> tuple[float, ...]:
-        folded = candidate.folded
-        others = [other.folded for other in self.candidates if other.lines and other is not candidate]
-        first = self.view.lines[candidate.lines[0]] if candidate.lines else None
-        return (
-            float(sum(folded in other for other in others)),
-            float(sum(other in folded for other in others if len(other) > 5)),
-            len(self.parts),
-            float(bool(self.og)),
-            float(bool(self.headline)),
-            measure_width(candidate.text) / max(1, first.width) if first else 0.0,
-            float(sum(width > len(folded) for width in self.widest)),
-            self._measure_links_between(candidate),
-            float(folded in self.foot),
-            float(min(9, self.links[candidate.text])),
-            len(_split_title(candidate.text)),
-            float(folded in self.parts),
-            *self._measure_container(candidate),
-        )
 
-    def _measure_container(self, candidate: TitleCandidate) -> tuple[float, float]:
-        """Return whether a candidate stands in the element around most sentences, and how far behind its beginning."""
-        if not candidate.lines or self.container is None:
-            return 0.0, _FAR
-        place = self._find_place(candidate)
-        since = place - self.view.line_of_text[self.container.text_start]
-        is_inside = self.container.contains(self.view.lines[place].block)
-        return float(is_inside), max(-_FAR, min(_FAR, since))
-
-    def _find_place(self, candidate: TitleCandidate) -> int:
-        """Return the line of a candidate that counts: the one of the highest heading, the nearest to the text."""
-        view, start = self.view, self.start
-        return min(candidate.lines, key=lambda place: (abs(_get_level(view, place)), abs(start - place)))
+# In the place of the measures of a line, for what the page states but does not show.
+_NOT_SHOWN = (0.0, 0.0, _FAR, 9.0, *(0.0,) * (3 + len(REGION_FEATURES)), 9.0, *(0.0,) * 5, -1.0, 0.0, _FAR)
 
 
 def compare_titles(left: str, right: str) -> float:

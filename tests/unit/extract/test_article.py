@@ -3,7 +3,12 @@
 import datetime as dt
 
 import pytest
+from selectolax.lexbor import LexborHTMLParser
 
+from monitor.extract.articles.labels import read_metadata
+from monitor.extract.articles.lines import PageLines
+from monitor.extract.articles.title import list_title_candidates
+from monitor.extract.html import build_outline
 from monitor.extract.parse import parse_page
 from monitor.page import Page
 from monitor.vocabulary import DateSource
@@ -77,6 +82,25 @@ def test_the_title_is_the_headline_without_the_name_of_the_site() -> None:
         ("<title>样例能源局</title>", f'<div class="title">{TITLE}</div>'),
     ):
         assert read(head, body + BODY).title == TITLE
+
+
+def list_candidates(markup: str) -> list[str]:
+    tree = LexborHTMLParser(markup)
+    view = PageLines(build_outline(tree, "https://www.sample.gov.cn/a/b.html"), read_metadata(tree))
+    return [candidate.text for candidate in list_title_candidates(view, 0)]
+
+
+def test_a_headline_over_several_lines_is_no_title_by_its_later_ones() -> None:
+    found = list_candidates("<h2>Forum 2026 in Kansai<br>Early findings<br>Stepping in</h2><h1>Events</h1>")
+    assert found == ["Forum 2026 in Kansai Early findings Stepping in", "Forum 2026 in Kansai", "Events"]
+    assert "Early findings" in list_candidates("<title>Early findings</title><h2>Forum 2026<br>Early findings</h2>")
+
+
+@pytest.mark.parametrize("mark", [" | ", "_"])
+def test_what_only_the_head_states_is_no_title_with_the_name_of_the_site(mark: str) -> None:
+    stated = f"{TITLE}{mark}国家能源局"
+    assert list_candidates(f"<title>{stated}</title>") == [TITLE]
+    assert stated in list_candidates(f"<title>{stated}</title><h1>{stated}</h1>")
 
 
 def test_quotation_marks_and_a_dateline_are_no_part_of_what_separates_a_title() -> None:

@@ -5,7 +5,12 @@ import datetime as dt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from selectolax.lexbor import LexborHTMLParser
 
+from monitor.extract.articles.dates import DayFinder, DayPlace
+from monitor.extract.articles.labels import read_metadata
+from monitor.extract.articles.lines import PageLines
+from monitor.extract.html import build_outline
 from monitor.extract.parse import parse_page
 
 FETCHED_AT = dt.datetime(2026, 11, 21, 8, tzinfo=dt.UTC)
@@ -138,6 +143,19 @@ def test_a_labelled_day_without_its_year_takes_it_from_the_day_of_change() -> No
 def test_a_dateline_at_the_beginning_of_the_text_is_read() -> None:
     opening = "<p>March 4, 2026 — The agency today announced charges against an adviser for defrauding its clients.</p>"
     assert day_of(f"<h1>{TITLE}</h1>{opening}{BODY}") == "2026-03-04"
+
+
+def test_a_later_day_right_behind_an_earlier_one_is_that_of_a_change() -> None:
+    earlier, later = '<time datetime="2026-03-04">4 March</time>', '<time datetime="2026-05-06">6 May</time>'
+
+    def list_places(markup: str) -> list[DayPlace]:
+        tree = LexborHTMLParser(markup)
+        view = PageLines(build_outline(tree, "https://www.sample.gov.cn/a/1.html"), read_metadata(tree))
+        return [mention.place for mention in DayFinder(view, TITLE, FETCHED_AT.date(), [0.0]).mentions]
+
+    assert list_places(f"<p>{earlier} {later}</p>")[:2] == [DayPlace.TIME, DayPlace.CHANGE]
+    assert list_places(f"<p>{later} {earlier}</p>")[:2] == [DayPlace.TIME, DayPlace.TIME]
+    assert list_places(f"<p>{earlier} to {later}</p>")[:2] == [DayPlace.TIME, DayPlace.TIME]
 
 
 def test_the_foot_of_the_article_itself_may_give_the_day() -> None:

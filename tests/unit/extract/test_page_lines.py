@@ -32,10 +32,10 @@ def test_the_container_is_the_innermost_element_with_the_sentences() -> None:
 def test_every_line_has_every_feature() -> None:
     rows = measure_lines(view_lines(f"<nav><a href=/b>Home</a></nav><h1>Flood notice</h1><p>{SENTENCE}</p>"))
     named = [dict(zip(LINE_FEATURES, row, strict=True)) for row in rows]
-    assert [entry["regions_nav"] for entry in named] == [1, 0, 0]
+    assert [entry["in_nav"] for entry in named] == [1, 0, 0]
     assert [entry["level"] for entry in named] == [0, 1, 0]
     assert [entry["since_prose"] == 0 for entry in named] == [False, False, True]
-    assert [entry["in_title"] for entry in named] == [0, 1, 0]
+    assert [entry["since_h1"] for entry in named] == [50, 0, 1]
     assert [entry["link_share"] for entry in named] == [1, 0, 0]
     assert measure_lines(view_lines("")) == []
 
