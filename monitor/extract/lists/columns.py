@@ -4,12 +4,13 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from functools import cache
+from itertools import islice, takewhile
 from statistics import median
 
 from monitor.dates import has_day
 from monitor.extract.html import Element, Outline, collapse_whitespace, measure_text_weight
-from monitor.extract.lists.rows import ListRow
+from monitor.extract.lists.rows import ListRow, list_steps
 
 _HEADING_TAGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "dt", "caption"})
 _CELL_TAGS = frozenset({"td", "th"})
@@ -71,13 +72,14 @@ def measure_columns(rows: Sequence[ListRow], columns: Sequence[ListColumn]) -> l
     """Return the features of each column by name, from so many rows that more would say no more."""
     step = max(1, len(rows) // _MAX_SAMPLED_ROWS)
     sampled = range(0, len(rows), step)
-    widths = [[measure_text_weight(column.texts[place]) for place in sampled] for column in columns]
+    measure_width, shows_day = cache(measure_text_weight), cache(has_day)  # a cell has the text of the link in it
+    widths = [[measure_width(column.texts[place]) for place in sampled] for column in columns]
     widest = [max((line[number] for line in widths), default=0) for number in range(len(sampled))]
     links = [rows[place].anchor.text for place in sampled]
     measured = []
     for column, line in zip(columns, widths, strict=True):
         texts = [column.texts[place] for place in sampled]
-        days = [has_day(text) for text in texts]
+        days = list(map(shows_day, texts))
         counts = {
             "distinct": len({text for text in texts if text}),
             "width": sum(min(_MAX_WIDTH, width) for width in line),
@@ -115,23 +117,10 @@ def _list_cells(page: Outline, row: ListRow) -> list[tuple[Element, tuple[str, .
     for index in range(row.text_start, min(row.text_end, row.text_start + _MAX_ROW_TEXTS)):
         owner = page.elements[page.text_owner[index]]
         cells.setdefault(owner.index, owner)
-        for node in owner.iter_ancestors():
-            if not row.element.contains(node):
-                break
+        for node in takewhile(row.element.contains, owner.iter_ancestors()):
             if node.tag in ("a", "area") or node.tag in _HEADING_TAGS or node.tag in _CELL_TAGS:
                 cells.setdefault(node.index, node)
-            if node is row.element:
-                break
-    return [(cells[index], _find_path(cells[index], row.element)) for index in sorted(cells)]
-
-
-def _find_path(element: Element, top: Element) -> tuple[str, ...]:
-    path = []
-    for node in element.iter_ancestors():
-        if node is top:
-            break
-        path.append(f"{node.tag}{node.position}" if node.tag in _CELL_TAGS else node.tag)
-    return tuple(path)
+    return [(cells[index], list_steps(cells[index], row.element)) for index in sorted(cells)]
 
 
 def _find_traits(row: ListRow, element: Element) -> frozenset[str]:

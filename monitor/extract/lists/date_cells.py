@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import accumulate, islice
 from typing import Literal
 
@@ -20,7 +21,7 @@ from monitor.dates import (
     find_written_days,
 )
 from monitor.extract.html import Element, Outline, collapse_whitespace, count_wide_chars
-from monitor.extract.lists.rows import ListRow
+from monitor.extract.lists.rows import ListRow, list_steps
 
 _HAS_DIGIT = re.compile(r"\d")
 _LETTER = re.compile(r"[^\W\d_]")
@@ -66,7 +67,6 @@ class CellReader:
     language: str
     _days: dict[str, list[WrittenDate]] = field(default_factory=dict)
     _headers: dict[tuple[int, int], str] = field(default_factory=dict)
-    _machine_days: dict[int, PartialDate | None] = field(default_factory=dict)
     _title_letters: dict[int, int] = field(default_factory=dict)
 
     def list_cells(self, zone: Zone, start: int, end: int, row: ListRow | None, top: Element | None) -> list[DateCell]:
@@ -95,19 +95,23 @@ class CellReader:
 
     def _find_machine_day(self, index: int) -> PartialDate | None:
         """Return the date in the markup of a text that shows no full date ("3 days ago", "Nov 12")."""
-        owner = self.page.elements[self.page.text_owner[index]]
-        for element in islice(owner.iter_ancestors(), 3):
-            if value := _get_machine_date(element):
-                if element.index not in self._machine_days:
-                    self._machine_days[element.index] = self._read_machine_day(element, value)
-                return self._machine_days[element.index]
-        return None
+        if not self._machine_days:
+            return None
+        around = islice(self.page.elements[self.page.text_owner[index]].iter_ancestors(), 3)
+        return next((self._machine_days[node.index] for node in around if node.index in self._machine_days), None)
+
+    @cached_property
+    def _machine_days(self) -> dict[int, PartialDate | None]:
+        values = ((element, _get_machine_date(element)) for element in self.page.elements if element.attributes)
+        return {element.index: self._read_machine_day(element, value) for element, value in values if value}
 
     def _read_machine_day(self, element: Element, value: str) -> PartialDate | None:
-        shown = self._find_in_text(self.page.get_text(element, _MAX_TEXT_CHARS)[:_MAX_TEXT_CHARS])
         stated = find_written_days(value[:_MAX_PIECE_CHARS], self.today)
+        if not stated or not stated[0].year:
+            return None
+        shown = self._find_in_text(self.page.get_text(element, _MAX_TEXT_CHARS)[:_MAX_TEXT_CHARS])
         is_shown = any(day.year is not None and day.form not in ("ago", "word") for day in shown)
-        return stated[0].value if stated and stated[0].year and not is_shown else None
+        return None if is_shown else stated[0].value
 
     def _place(
         self,
@@ -132,12 +136,12 @@ class CellReader:
                 label = before if _LETTER.search(before) else self._get_label(spans, joined, place, last_end, row)
                 unit = _SEPARATOR.split(behind, maxsplit=1)[0]
                 labels = (self._get_header(owner, row), label[-_MAX_LABEL_CHARS:], unit[:_MAX_LABEL_CHARS])
-                kind = next((kind for kind in map(classify_label, labels) if kind != "plain"), "plain")
+                kind = next((kind for kind in map(classify_label, filter(None, labels)) if kind != "plain"), "plain")
             last_end = day.end
             fit = 0.0 if is_title else self._measure_fit(day, joined[left : day.start], behind, kind, owner, index)
             if fit < 1 and min(_count_letters(joined[left : day.start]), _count_letters(behind)) <= _MAX_EDGE_LETTERS:
                 fit = 0.5
-            path = _list_path(owner, top) if top is not None else (owner.tag, owner.depth, _get_column(owner)[0])
+            path = list_steps(owner, top) if top is not None else (owner.tag, owner.depth, _get_column(owner)[0])
             slot = (zone, *path, kind, day.form in ("compact", "day"), fit == 1)
             counts[slot] += 1
             yield DateCell(day.value, (*slot, counts[slot] * (zone == "row")), kind, fit, index, owner, day.form)
@@ -231,15 +235,6 @@ def _count_letters(text: str) -> int:
 def _get_column(owner: Element) -> tuple[int | None, Element | None]:
     cell = owner.closest(("td", "th"))
     return (cell.position, cell) if cell is not None else (None, None)
-
-
-def _list_path(owner: Element, top: Element) -> list[str]:
-    nodes = []
-    for node in owner.iter_ancestors():
-        if node is top:
-            break
-        nodes.append(f"{node.tag}{node.position}" if node.tag in ("td", "th") else node.tag)
-    return nodes[::-1]
 
 
 def _get_machine_date(element: Element) -> str | None:

@@ -73,7 +73,8 @@ class GroupFeatures:
     def __init__(self, page: Outline) -> None:
         self.page = page
         self.paths = LinkPaths(page)
-        self._dates = [0, *accumulate(has_day(text, relative=True) for text in page.texts)]
+        dated = {text: has_day(text, relative=True) for text in set(page.texts)}
+        self._dates = [0, *accumulate(map(dated.__getitem__, page.texts))]
         date_lines = (
             end > start and len(text.strip()) <= _MAX_DATE_CHARS
             for text, (start, end) in zip(page.texts, pairwise(self._dates), strict=True)

@@ -1,7 +1,7 @@
 """Finds the url of a list's next page: by `rel=next`, page numbers, words, signs, or a pager's script call."""
 
 import re
-from itertools import islice
+from itertools import chain, islice
 from urllib.parse import urlsplit
 
 from selectolax.lexbor import LexborHTMLParser
@@ -126,17 +126,10 @@ def find_next_page(page: Outline, tree: LexborHTMLParser, html_text: str) -> str
     `rel=next` comes first, then the number after this page's own, since "next" may lead to the next ten pages. Then
     come words and signs, and last the script calls by which Chinese content management systems render their pagers.
     """
-    worded = [link for link in page.anchors if _is_next_link(page, link) and not _is_carousel(link)]
-    for found in (
-        _find_by_rel(page, tree),
-        _find_by_number(page),
-        _choose_likeliest(page, worded),
-        _find_by_sign(page),
-        _find_script_next_page(html_text, page.base),
-    ):
-        if found and url_key(found) != url_key(page.url):
-            return found
-    return None
+    here = url_key(page.url)
+    ways = (_find_by_number, _find_by_word, _find_by_sign, lambda page: _find_script_next_page(html_text, page.base))
+    found = chain([_find_by_rel(page, tree)], (find(page) for find in ways))
+    return next((url for url in found if url and url_key(url) != here), None)
 
 
 def _find_by_rel(page: Outline, tree: LexborHTMLParser) -> str | None:
@@ -145,6 +138,11 @@ def _find_by_rel(page: Outline, tree: LexborHTMLParser) -> str | None:
             return found
     rels = ((anchor, (anchor.element.attributes.get("rel") or "").lower().split()) for anchor in page.anchors)
     return next((anchor.url for anchor, rel in rels if "next" in rel and not _is_carousel(anchor)), None)
+
+
+def _find_by_word(page: Outline) -> str | None:
+    worded = [link for link in page.anchors if _is_next_link(page, link) and not _is_carousel(link)]
+    return _choose_likeliest(page, worded)
 
 
 def _is_next_link(page: Outline, anchor: Anchor) -> bool:

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Sequence
 from difflib import SequenceMatcher
+from itertools import takewhile
 from typing import TypeVar
 
 from monitor.extract.html import Element, Outline, collapse_whitespace
@@ -150,7 +151,7 @@ def _list_steps(element: Element) -> tuple[str, ...]:
 
 
 def _list_link_steps(row: ListRow) -> tuple[str, ...]:
-    inside = (node for node in row.anchor.element.iter_ancestors() if row.element.contains(node))
+    inside = takewhile(row.element.contains, row.anchor.element.iter_ancestors())
     return tuple([_describe(node) for node in inside][::-1][-_MAX_STEPS:])
 
 

@@ -3,6 +3,7 @@
 import sys
 from collections import Counter
 from dataclasses import dataclass
+from itertools import takewhile
 
 from monitor.extract.attachments import detect_document_type
 from monitor.extract.html import Anchor, Element, Outline
@@ -13,6 +14,12 @@ from monitor.urls import get_host
 _MIN_SHARED_SHARE = 0.8
 _SINGLE_ROW_TAGS = frozenset({"li", "tr", "dd", "dl", "article", "div", "p"})
 _MAX_SINGLE_ROW_CHARS = 600
+
+
+def list_steps(element: Element, top: Element) -> tuple[str, ...]:
+    """Return the tags from an element up to below `top`, those of cells with their column."""
+    inside = takewhile(lambda node: node is not top, element.iter_ancestors())
+    return tuple([f"{node.tag}{node.position}" if node.tag in ("td", "th") else node.tag for node in inside])
 
 
 @dataclass(slots=True, eq=False)
@@ -69,7 +76,7 @@ def _align_rows(rows: list[ListRow]) -> None:
     """Give all rows elements of one kind, where most share one: the first would include the heading above it."""
     if len({row.element.kind for row in rows}) == 1:
         return
-    paths = [[node for node in row.anchor.element.iter_ancestors() if row.element.contains(node)] for row in rows]
+    paths = [list(takewhile(row.element.contains, row.anchor.element.iter_ancestors())) for row in rows]
     counts = Counter(element.kind for path in paths for element in path)
     shared = [kind for kind, count in counts.items() if count >= _MIN_SHARED_SHARE * len(rows) and kind[0] != "a"]
     if shared:
