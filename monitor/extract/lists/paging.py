@@ -127,8 +127,8 @@ def find_next_page(page: Outline, tree: LexborHTMLParser, html_text: str) -> str
     come words and signs, and last the script calls by which Chinese content management systems render their pagers.
     """
     here = url_key(page.url)
-    ways = (_find_by_number, _find_by_word, _find_by_sign, lambda page: _find_script_next_page(html_text, page.base))
-    found = chain([_find_by_rel(page, tree)], (find(page) for find in ways))
+    finders = (_find_by_number, _find_by_word, _find_by_sign, lambda page: _find_script_next_page(html_text, page.base))
+    found = chain([_find_by_rel(page, tree)], (find(page) for find in finders))
     return next((url for url in found if url and url_key(url) != here), None)
 
 

@@ -127,7 +127,7 @@ async def test_without_the_proxy_a_private_address_is_refused_and_nothing_is_ask
     service: Service, letter: Notification
 ) -> None:
     url = f"workflows://127.0.0.1:{service.secure_port}/{'a' * 32}/{'b' * 43}"
-    with pytest.raises(NotDelivered, match="not reached"):
+    with pytest.raises(NotDelivered, match="could not be reached"):
         await open_chat(TargetSettings(name="team", url=url), NetworkSettings()).send(letter)
     assert service.asked == []
 

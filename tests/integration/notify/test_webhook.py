@@ -136,6 +136,6 @@ async def test_a_server_of_another_kind_is_not_quoted(channel: WebhookChannel, s
         await writer.drain()
 
     site.on(PATH, lambda _: greet)
-    with pytest.raises(NotDelivered, match="no HTTP") as raised:
+    with pytest.raises(NotDelivered, match="not HTTP") as raised:
         await channel.send(letter)
     assert "INNER" not in str(raised.value)
