@@ -308,7 +308,7 @@ async def test_the_check_says_what_answered_or_what_is_wrong(monkeypatch: pytest
     unreached = await check(LlmSettings(base_url=f"http://127.0.0.1:{closed_port()}/v1"))
     assert "cannot be reached" in str(unreached)
     async with ScriptedModel(latency_s=30).serve() as url:
-        assert "no answer" in str(await check(LlmSettings(base_url=url, timeout_s=0.2)))
+        assert "did not answer" in str(await check(LlmSettings(base_url=url, timeout_s=0.2)))
 
 
 def test_settings_that_cannot_work_are_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

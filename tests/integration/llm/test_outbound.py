@@ -171,10 +171,10 @@ async def test_a_packed_answer_is_unpacked_within_the_limit(site: Any, reply: An
         (503, {"secret": INNER}, "HTTP 503."),
         (200, {"error": {"code": "overloaded", "message": INNER}}, "overloaded"),
         (200, {"error": INNER + " in words"}, "chat-completions endpoint"),
-        (200, INNER, "no chat completion"),
+        (200, INNER, "not a chat completion"),
         (401, {"error": {"message": INNER}}, "401"),
         (404, INNER, "404"),
-        (429, {"error": {"code": "insufficient_quota", "message": INNER}}, "used up"),
+        (429, {"error": {"code": "insufficient_quota", "message": INNER}}, "no credit left"),
     ],
 )
 async def test_the_test_of_a_model_shows_status_and_code_and_no_word_of_the_answer(
@@ -194,7 +194,7 @@ async def test_a_server_of_another_kind_is_not_quoted(site: Any) -> None:
 
     site.on("/v1/chat/completions", lambda _: greet)
     complaint = await complain(site.url("/v1"))
-    assert "no HTTP" in complaint
+    assert "not HTTP" in complaint
     assert INNER not in complaint
 
 
