@@ -60,7 +60,7 @@ def test_dates_the_wrong_way_round_are_told_before_anything_runs(typed: Any) -> 
     ("arguments", "words"),
     [
         (["sources", "add", "notaurl"], "not a web address"),
-        (["sources", "add", "https://a.example/", "--schedule", "7 * *"], "3 fields and not five"),
+        (["sources", "add", "https://a.example/", "--schedule", "7 * *"], "3 fields instead of five"),
         (["sources", "add", "https://a.example/", "--schedule", "0 25 * * *"], "0 25 * * *"),
         (["sources", "add", "https://a.example/", "--section", "nameonly"], "NAME=URL"),
         (["sources", "show", "nobody"], "no source 'nobody'"),

