@@ -96,7 +96,7 @@ async def _a_briefing_reports(here: Any, folder: Path, run: Any) -> None:
     assert (await here("brief", "--format", "json", "--out", "b.json")).code == 0
     again = await here("brief", "--from", "b.json", "--format", "json")
     assert again.out == (folder / "b.json").read_text()
-    assert "as it is" in (await here("brief", "--from", "b.json", "--days", "2")).complaint
+    assert "finished briefing" in (await here("brief", "--from", "b.json", "--days", "2")).complaint
     assert "is no briefing" in (await here("brief", "--from", "deep/er/b.html")).complaint
 
 
