@@ -97,7 +97,7 @@ async def _a_briefing_reports(here: Any, folder: Path, run: Any) -> None:
     again = await here("brief", "--from", "b.json", "--format", "json")
     assert again.out == (folder / "b.json").read_text()
     assert "finished briefing" in (await here("brief", "--from", "b.json", "--days", "2")).complaint
-    assert "is no briefing" in (await here("brief", "--from", "deep/er/b.html")).complaint
+    assert "is not a briefing" in (await here("brief", "--from", "deep/er/b.html")).complaint
 
 
 async def test_a_url_is_tried_without_being_stored(monitor: Any, ministry: Any, here: Any) -> None:

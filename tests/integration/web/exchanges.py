@@ -61,7 +61,7 @@ NEW_IDS = {
 }
 """What the file calls the ids that an operation draws by lot, and the field of its answer in which they stand."""
 
-VARYING = ("get_trial", "stop_trial", "get_addition", "stop_addition", "get_next_pair")
+VARYING = ("get_trial", "stop_trial", "get_addition", "stop_addition", "get_kept_briefing", "get_next_pair")
 """Operations whose answer says how far work in the background is, or has an order that is drawn by lot."""
 
 MAX_LISTED = 2
