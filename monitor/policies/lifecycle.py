@@ -392,7 +392,7 @@ def _iter_close_names(document: FiledDocument) -> Iterator[str]:
 
 
 def choose_stage(documents: Iterable[FiledDocument]) -> tuple[PolicyStage | None, dt.date | None]:
-    """Return the furthest stage that a policy has reached, and the last day on which a document of that stage came.
+    """Return the furthest stage that a policy has reached, and the day of the first document of that stage.
 
     Interpretations, answers, local rules and penalties do not change where a policy stands; of these alone, the last.
     """
@@ -401,7 +401,7 @@ def choose_stage(documents: Iterable[FiledDocument]) -> tuple[PolicyStage | None
     if not own:
         return max(reached, key=lambda found: found[1] or dt.date.min, default=(None, None))
     stage = max((stage for stage, _ in own), key=_LIFE.index)
-    return stage, max((day for reached, day in own if reached is stage and day), default=None)
+    return stage, min((day for reached, day in own if reached is stage and day), default=None)
 
 
 def choose_title(documents: Iterable[FiledDocument]) -> str:

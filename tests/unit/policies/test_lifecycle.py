@@ -256,5 +256,7 @@ def test_the_stage_of_a_policy_is_the_furthest_of_its_own_life() -> None:
     answers = document("就《新型储能容量补偿管理办法》答记者问", PolicyStage.QA, day="2026-05-05")
     assert choose_stage([DRAFT]) == (PolicyStage.CONSULTATION, dt.date(2025, 12, 16))
     assert choose_stage([DRAFT, answers, FINAL]) == (PolicyStage.FINAL, dt.date(2026, 4, 2))
+    again = document(FINAL.title, PolicyStage.FINAL, day="2026-04-09")
+    assert choose_stage([again, FINAL]) == (PolicyStage.FINAL, dt.date(2026, 4, 2))
     assert choose_stage([answers]) == (PolicyStage.QA, dt.date(2026, 5, 5))
     assert choose_title([answers, DRAFT, FINAL]) == FINAL.title
