@@ -164,7 +164,12 @@ def _find_cell_below(page: Outline, cell: Element) -> Element | None:
 
 
 def _list_children(page: Outline, element: Element) -> list[Element]:
-    return [child for child in page.get_descendants(element) if child.parent is element]
+    children: list[Element] = []
+    index = element.index + 1
+    while index < element.end:
+        children.append(page.elements[index])
+        index = children[-1].end
+    return children
 
 
 def _normalize_value(text: str) -> str:
