@@ -92,6 +92,7 @@ _PROSE = {
 }
 _HEADINGS = {"zh": "其他文件", "en": "Other documents"}
 _COPIES = 3
+_MIN_IN_ROWS = 0.3  # of the text of a list
 
 
 def tidy(page: LabelledPage) -> LabelledPage:
@@ -215,16 +216,23 @@ def _guess_language(page: LabelledPage) -> str:
 
 
 def keep_one_row(page: LabelledPage) -> LabelledPage | None:
-    """Remove all rows but the first that has a date."""
+    """Remove all rows but the first that has a date, where records are rows: not links with their text beside them."""
     markup = _Markup(page)
     rows = markup.find_rows()
     kept = next((item for item in page.items if item.get("date")), None)
     if kept is None or len(rows) < len(page.items) or len({row.getparent() for row in rows.values()}) != 1:
         return None
+    block = markup.find_list()
+    if block is None or sum(map(_measure, rows.values())) < _MIN_IN_ROWS * _measure(block):
+        return None
     for url, row in rows.items():
         if url != fold_url(kept["url"]):
             row.drop_tree()
     return markup.finish([kept])
+
+
+def _measure(element: html.HtmlElement) -> int:
+    return len("".join(element.text_content().split()))
 
 
 def repeat_list(page: LabelledPage) -> LabelledPage | None:

@@ -50,8 +50,8 @@ _FOR_TITLES = frozenset(
 )
 _AGAINST_TITLES = frozenset(
     {
-        *("is_host", "in_nav", "in_footer", "in_form", "hidden", "link_share", "is_home_link", "level", "level_rank"),
-        *("links_between", "heads_of_level"),
+        *("is_host", "host_share", "is_site_name", "in_nav", "in_footer", "in_form", "hidden", "link_share"),
+        *("is_home_link", "level", "level_rank", "links_between", "heads_of_level"),
     }
 )
 _UNDATED_WEIGHT = 0.15  # of a page whose day of publication was taken away

@@ -33,6 +33,7 @@ _HEADLINE_TAIL = re.compile(rf"\s+(?:{DATE_SIGN}|(?:发布时间|发布日期|�
 _SITE_MARK = re.compile(r"\s\|\s|_(?=[\u4e00-\u9fff])")
 _HIDDEN_QUOTES, _RESTORED_QUOTES = str.maketrans("«»", "\ue000\ue001"), str.maketrans("\ue000\ue001", "«»")
 _TITLE_META = ("articletitle", "og:title", "citation_title", "dc.title", "dcterms.title", "twitter:title", "title")
+_SITE_META = ("og:site_name", "sitename", "application-name", "apple-mobile-web-app-title", "publisher")
 _LATIN_WORD = re.compile(r"[a-z0-9]{3,}")
 _DIGIT = re.compile(r"\d")
 _MIN_WIDTH, _MAX_WIDTH = 4, 400
@@ -45,7 +46,7 @@ TITLE_FEATURES = (
     *("width", "digit_share", "day_share", "level", "level_rank", "heads_of_level", "is_first_h1"),
     *("title_equal", "title_first_part", "title_last_part", "title_longest_part", "title_inside", "title_share"),
     *("title_similar", "og_equal", "og_inside", "og_similar", "ld_equal", "meta_equal", "metas"),
-    *("is_host", "slug_share", "is_shown", "shown_times", "since_text", "head_rank"),
+    *("is_host", "host_share", "is_site_name", "slug_share", "is_shown", "shown_times", "since_text", "head_rank"),
     *("link_share", "is_home_link", "is_other_link", *REGION_FEATURES, "day_after"),
     *("score", "score_before", "score_after", "place", "line_share", "links_between", "in_container"),
     *("since_container", "holds_other", "title_parts", "has_og", "has_ld", "is_part"),
@@ -208,7 +209,11 @@ class _TitleMeter:
         self.og = normalize_title(metadata.meta.get("og:title", ""))
         self.headline = normalize_title(metadata.get_json_ld_text("headline") or "")
         address = urlsplit(view.page.url)
-        self.host = normalize_title((address.hostname or "").removeprefix("www."))
+        hostname = (address.hostname or "").removeprefix("www.")
+        self.host = normalize_title(hostname)
+        self.domain = max(hostname.split(".")[:-1], key=len, default="")
+        sites = (metadata.meta.get(name) for name in _SITE_META)
+        self.sites = {normalize_title(site) for site in sites if site}
         self.slug = frozenset(_LATIN_WORD.findall(unquote(address.path).lower()))
         self.levels = Counter(candidate.level for candidate in candidates if candidate.level < 9)
         self.best_level = min(self.levels, default=9)
@@ -262,6 +267,8 @@ class _TitleMeter:
             float(folded in self.named),
             sum(not source.startswith("part") for source in candidate.sources),
             float(len(folded) >= 4 and folded.isascii() and (folded in self.host or self.host in folded)),
+            _measure_cover(self.domain, latin),
+            float(folded in self.sites),
             len(latin & self.slug) / max(1, len(latin)) if latin and self.slug else -1.0,
         )
 
@@ -303,6 +310,14 @@ class _TitleMeter:
         if place not in self.dated:
             self.dated[place] = line.width < 160 and bool(_DIGIT.search(line.text)) and has_day(line.text)
         return self.dated[place]
+
+
+def _measure_cover(domain: str, words: frozenset[str]) -> float:
+    """Return the share of a domain's letters that words say: the name of a site has them."""
+    rest = domain
+    for word in sorted(words, key=len, reverse=True):
+        rest = rest.replace(word, "", 1)
+    return 1 - len(rest.replace("-", "")) / max(1, len(domain.replace("-", "")))
 
 
 # In the place of the measures of a line, for what the page states but does not show.

@@ -14,7 +14,7 @@ from monitor.extract.marks import mark_places
 from monitor.page import ExpectedPage
 from monitor.urls import is_same_site
 
-_MIN_SCORES = {ExpectedPage.LIST: 0.02, ExpectedPage.UNKNOWN: 0.03, ExpectedPage.ARTICLE: 0.5}
+_MIN_SCORES = {ExpectedPage.LIST: 0.01, ExpectedPage.UNKNOWN: 0.018, ExpectedPage.ARTICLE: 0.5}
 """What a list has to score, by what the caller expects of the page; of an unknown page, by trees of their own."""
 
 _MIN_LINKS_SCORE = 0.5  # of links to other sites without a date

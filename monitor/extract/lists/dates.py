@@ -67,8 +67,9 @@ def _find_dates_in_order(
     whole = next(node for node in above.iter_ancestors() if node.contains(rows[-1].element))
     scopes = find_scopes(page, rows, whole, order, today, language)
     cells = [_list_row_cells(reader, row) for row in rows]
-    for row_cells, beside in zip(cells, _list_cells_beside(reader, rows, whole), strict=True):
-        row_cells.update(beside)
+    if len(rows) > 1 or not cells[0]:  # beside a single row with a day of its own are days of something else
+        for row_cells, beside in zip(cells, _list_cells_beside(reader, rows, whole), strict=True):
+            row_cells.update(beside)
     _span_table_rows(rows, cells)
     for row, row_cells, scope in zip(rows, cells, scopes, strict=True):
         if scope.day:

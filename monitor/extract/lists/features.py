@@ -5,7 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from itertools import accumulate, islice, pairwise
 from statistics import median
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from monitor.dates import has_day
 from monitor.extract.attachments import detect_document_type
 from monitor.extract.html import Anchor, Element, Outline, measure_text_weight
-from monitor.extract.lists.grouping import LinkPaths, get_url_shape
+from monitor.extract.lists.grouping import RECORD_TAGS, LinkPaths, get_url_shape
 from monitor.extract.lists.rows import ListRow
 
 _HEADING_TAGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "dt"})
@@ -30,7 +30,8 @@ _MAX_DATE_CHARS = 40
 _MIN_SENTENCE_WEIGHT = 50
 _MIN_TITLE_WEIGHT = 16
 _MAX_LINK_WIDTH = 60
-_MAX_RECORDS, _MAX_RECORD_LINKS = 8, 4
+_MAX_RECORDS, _MAX_RECORD_LINKS, _MAX_RECORD_WEIGHT = 8, 4, 1_200
+_MAX_STEPS_UP = 4  # from a link to the heading that it may be
 _MIN_PROSE_WIDTH = 24  # of what stands before and after a link in a sentence
 
 _COMPARED = ("count", "text_share", "dated", "link_width", "row_width", "page_dates", "record_urls")
@@ -65,6 +66,7 @@ class _LinkTraits(NamedTuple):
     above_page: bool
     digits_in_links: bool
     like_page: bool
+    in_heading: bool
 
 
 class GroupFeatures:
@@ -169,6 +171,7 @@ class GroupFeatures:
             "link_alone": sum([row.element is row.anchor.element for row in rows]),
             "with_heading": sum([self._headings[node.end] > self._headings[node.index] for node in elements]),
             **self._count_regions(rows),
+            **self._count_links_of_rows(rows),
         }
         features = {
             "count": math.log2(min(count, 64)),
@@ -189,6 +192,20 @@ class GroupFeatures:
             "between": 1 - min(1.0, sum(row_widths) / max(1, span)),
         }
         return RowGroup(rows, {**features, **{name: total / count for name, total in shares.items()}})
+
+    def _count_links_of_rows(self, rows: list[ListRow]) -> dict[str, int]:
+        """Return in how many rows the link is the first of the row's links, has the longest text, opens the row."""
+        first = longest = opens = 0
+        for row in rows:
+            link = row.anchor
+            opens += link.element.text_start == row.text_start
+            if self.page.count_links(row.element) == 1:
+                first, longest = first + 1, longest + 1
+                continue
+            links = self.page.list_links(row.element)
+            first += links[0] is link
+            longest += len(link.text) >= max([len(other.text) for other in links])
+        return {"first_in_row": first, "longest_in_row": longest, "opens_row": opens}
 
     def _count_regions(self, rows: list[ListRow]) -> dict[str, int]:
         """Return how many rows are in the commonest kind of region, and how many in the first region.
@@ -222,24 +239,41 @@ class GroupFeatures:
             group.features.update(self._page)
 
     def list_dated_records(self) -> list[ListRow]:
-        """Return a row for each date that stands with a link or two of its own, as the only row of a list does."""
+        """Return a row for each date that stands with a few links of its own, as the only row of a list does."""
         found: dict[int, ListRow] = {}
         for owner, (before, after) in zip(self.page.text_owner, pairwise(self._dates), strict=True):
-            if before == after:
+            if before == after or (record := self._find_record(self.page.elements[owner])) is None:
                 continue
-            around = iter(self.page.elements[owner].iter_ancestors())
-            record = next((node for node in around if self.page.count_links(node)), None)
-            links = self.page.list_links(record) if record is not None else []
-            if record is None or len(links) > _MAX_RECORD_LINKS or self.paths.landmarks[record.index]:
-                continue
-            while (parent := record.parent) is not None and self.page.count_links(parent) == len(links):
-                if self._measure_width(parent) > _MAX_ROW_WEIGHT:
-                    break
-                record = parent
-            if self._measure_width(record) <= _MAX_ROW_WEIGHT:
-                link = max(links, key=lambda link: len(link.text))
-                found.setdefault(record.index, ListRow(link, [link], record))
+            links = self.page.list_links(record)
+            link = max(links, key=lambda link: len(link.text))
+            found.setdefault(record.index, ListRow(link, [link], record))
         return list(found.values()) if len(found) <= _MAX_RECORDS else []
+
+    def _find_record(self, dated: Element) -> Element | None:
+        """Return the record of a date with a few links: what is marked as one, else all around it without further links.
+
+        A row of a table or an item may have more links than stand with the date, where it has no other date. One without
+        a link is no part of a record with other dates.
+        """
+        found: Element | None = None
+        nearest = dated.closest(RECORD_TAGS)
+        is_linked = nearest is None or self.page.count_links(nearest) > 0
+        for node in dated.iter_ancestors():
+            links = self.page.count_links(node)
+            if not is_linked and self._count_dates(node) > 1:
+                break
+            if links > _MAX_RECORD_LINKS or self._measure_width(node) > _MAX_RECORD_WEIGHT:
+                break
+            if found is None and links and self.paths.landmarks[node.index]:
+                break
+            if node is nearest and links and self._count_dates(node) == 1:
+                return node
+            if links and (found is None or links == self.page.count_links(found)):
+                found = node
+        return found
+
+    def _count_dates(self, element: Element) -> int:
+        return self._dates[element.text_end] - self._dates[element.text_start]
 
     def _measure_width(self, element: Element) -> int:
         return self._widths[element.text_end] - self._widths[element.text_start]
@@ -283,6 +317,7 @@ class GroupFeatures:
                 above_page=self._path.startswith(f"/{path}") and len(path) > 1,
                 digits_in_links=any(map(str.isdigit, anchor.text[:80])),
                 like_page=get_url_shape(url) == self._shape,
+                in_heading=any(node.tag in _HEADING_TAGS for node in islice(element.iter_ancestors(), _MAX_STEPS_UP)),
             )
         return traits
 

@@ -172,4 +172,4 @@ def _list_with_ancestors(ends: list[Element]) -> list[Element]:
 @lru_cache(maxsize=4096)
 def normalize_class(css_class: str) -> str:
     """Return the words of a class attribute that distinguish lists, sorted."""
-    return " ".join(sorted(_DIGITS.sub("", _ROW_STATE_WORDS.sub("", css_class)).split())) if css_class else ""
+    return " ".join(sorted(set(_DIGITS.sub("", _ROW_STATE_WORDS.sub("", css_class)).split()))) if css_class else ""

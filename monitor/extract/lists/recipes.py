@@ -6,7 +6,7 @@ from difflib import SequenceMatcher
 from itertools import takewhile
 from typing import TypeVar
 
-from monitor.extract.html import Element, Outline, collapse_whitespace
+from monitor.extract.html import Anchor, Element, Outline, collapse_whitespace
 from monitor.extract.lists.choice import choose_further_lists, choose_whole, join_parts
 from monitor.extract.lists.columns import list_headings
 from monitor.extract.lists.features import RowGroup
@@ -85,11 +85,25 @@ def choose_by_recipe(page: Outline, recipe: ListRecipe, groups: Sequence[RowGrou
 
 
 def find_single_row(page: Outline, recipe: ListRecipe) -> ListRow | None:
-    """Return the row of the only link with the way and the url of a recipe's rows: without a date it is in no group."""
-    links = {link.url: link for link in page.anchors if _list_steps(link.element) == recipe.steps}
-    if len(links) != 1 or _compare_urls(list(links), recipe.url_shape) < _MIN_SHARED_URLS:
+    """Return the row of the only link with the way and the url of a recipe's rows: without a date it is in no group.
+
+    Of several such links in one record, as a page and its PDF, it is the one whose url is most like the rows'.
+    """
+    links = {link.url: link for link in reversed(page.anchors) if _list_steps(link.element) == recipe.steps}
+    rated = [(_compare_urls([link.url], recipe.url_shape), -link.element.index, link) for link in links.values()]
+    alike = [found for found in rated if found[0] >= _MIN_SHARED_URLS]
+    if not alike or (len(alike) > 1 and not _is_one_record([link for *_, link in alike])):
         return None
-    return build_single_row(page, next(iter(links.values())))
+    return build_single_row(page, max(alike)[-1])
+
+
+def _is_one_record(links: Sequence[Anchor]) -> bool:
+    """Whether links stand in one list item, or in one table row, each in another cell."""
+    records = {link.element.closest(("li", "tr")) for link in links}
+    if len(records) > 1 or None in records:
+        return False
+    cells = [cell for link in links if (cell := link.element.closest(("td", "th", "li"))) and cell.tag != "li"]
+    return not cells or len({cell.index for cell in cells}) == len(links)
 
 
 def _count_alike(rows: Sequence[ListRow]) -> int:

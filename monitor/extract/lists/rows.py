@@ -7,13 +7,14 @@ from itertools import takewhile
 
 from monitor.extract.attachments import detect_document_type
 from monitor.extract.html import Anchor, Element, Outline
+from monitor.extract.lists.grouping import RECORD_TAGS
 from monitor.extract.lists.paging import is_pager_text
 from monitor.page import Attachment
 from monitor.urls import get_host
 
 _MIN_SHARED_SHARE = 0.8
 _SINGLE_ROW_TAGS = frozenset({"li", "tr", "dd", "dl", "article", "div", "p"})
-_MAX_SINGLE_ROW_CHARS = 600
+_MAX_SINGLE_ROW_CHARS, _MAX_RECORD_CHARS = 600, 3_000
 
 
 def list_steps(element: Element, top: Element) -> tuple[str, ...]:
@@ -86,18 +87,24 @@ def _align_rows(rows: list[ListRow]) -> None:
 
 
 def build_single_row(page: Outline, anchor: Anchor) -> ListRow | None:
-    """Return the row of a link that stands alone: the largest element around it without a link to another page."""
+    """Return the row of a link that stands alone: what is marked as a record, else all around it without more links."""
     if is_pager_text(anchor.text):
         return None
-    found: ListRow | None = None
-    for element in anchor.element.iter_ancestors():
-        if any(other.url != anchor.url for other in page.list_links(element)):
-            break
-        if len(page.get_text(element, 2 * _MAX_SINGLE_ROW_CHARS)) > _MAX_SINGLE_ROW_CHARS:
+    inside = anchor.element.iter_ancestors()
+    record = next((element for element in inside if element.tag in _SINGLE_ROW_TAGS), None)
+    if record is None or _is_long(page, record, _MAX_RECORD_CHARS):
+        return None
+    links = page.count_links(record)
+    for element in inside if record.tag not in RECORD_TAGS else ():
+        if page.count_links(element) > links or _is_long(page, element, _MAX_SINGLE_ROW_CHARS):
             break
         if element.tag in _SINGLE_ROW_TAGS:
-            found = ListRow(anchor, [anchor], element)
-    return found
+            record = element
+    return ListRow(anchor, [anchor], record)
+
+
+def _is_long(page: Outline, element: Element, most: int) -> bool:
+    return len(page.get_text(element, 2 * most)) > most
 
 
 def prefer_pages(page: Outline, rows: list[ListRow]) -> list[ListRow]:

@@ -8,6 +8,7 @@ from selectolax.lexbor import LexborHTMLParser
 from benchmarks.redesigns import ListPage, list_redesigns, list_sample_pages, read_on_later_days, redesign
 from monitor.extract.html import build_outline
 from monitor.extract.lists.candidates import FoundLists, find_lists
+from monitor.extract.lists.grouping import normalize_class
 from monitor.page import ExpectedPage, PageHints
 from monitor.recipe import MIN_RECIPE_FIT, ListRecipe
 
@@ -102,6 +103,18 @@ def test_a_small_change_raises_no_alarm(before: str, after: str, learned: Learne
         ("https://www.sample.gov.cn/tzgg/", "", '<li><a href="t{n}_31.html">关于第{n}批试点项目的公告</a></li>'),
         ("https://agency.example/news/", "<p>Notices</p>", '<p><a href="/news/item-{n}/">Notice {n}</a></p>'),
         ("https://court.example/opinions/", "", '<tr><td>Case {n}</td><td><a href="/doc/{n}.pdf">PDF</a></td></tr>'),
+        ("https://gov.example/news/", "", '<li><a href="a{n}.html">Notice {n}</a> <a href="a{n}.pdf">PDF</a></li>'),
+        (
+            "https://blog.example/",
+            "",
+            '<article><h2><a href="/post-{n}/">Post {n}</a></h2><p>by <a href="/kim/">Kim</a> <a href="/tag/x{n}/">x</a>'
+            "</p></article>",
+        ),
+        (
+            "https://court.example/digest/",
+            "",
+            '<tr><td><a href="/{n}.pdf">Ash v. Birch {n}</a></td><td>' + "A long summary. " * 60 + "</td></tr>",
+        ),
     ],
 )
 def test_the_only_row_that_is_left_is_found_by_the_recipe(url: str, lead: str, row: str) -> None:
@@ -115,3 +128,8 @@ def test_the_only_row_that_is_left_is_found_by_the_recipe(url: str, lead: str, r
     assert taught.recipe is not None
     found = read_by(build(1), taught.recipe)
     assert [candidate.url for candidate in found.candidates] == [taught.candidates[0].url]
+
+
+def test_the_first_row_has_the_class_of_the_others() -> None:
+    first, later = "views-row views-row-1 views-row-odd views-row-first", "views-row views-row-2 views-row-even"
+    assert normalize_class(first) == normalize_class(later)
