@@ -46,7 +46,7 @@ _WEAK_WEIGHT = 0.3
 _FIXTURE_WEIGHT = 2  # each stands for a class of pages
 # Features of titles that may only speak for a candidate, and those that may only speak against it.
 _FOR_TITLES = frozenset(
-    {*("title_similar", "title_equal", "title_first_part", "og_similar", "og_equal", "ld_equal", "meta_equal"), "metas"}
+    {*("title_similar", "title_first_part", "og_similar", "og_equal", "ld_equal", "meta_equal"), "metas"}
 )
 _AGAINST_TITLES = frozenset(
     {

@@ -44,7 +44,7 @@ _FAR = 60
 
 TITLE_FEATURES = (
     *("width", "digit_share", "day_share", "level", "level_rank", "heads_of_level", "is_first_h1"),
-    *("title_equal", "title_first_part", "title_last_part", "title_longest_part", "title_inside", "title_share"),
+    *("title_first_part", "title_last_part", "title_longest_part", "title_inside", "title_share"),
     *("title_similar", "og_equal", "og_inside", "og_similar", "ld_equal", "meta_equal", "metas"),
     *("is_host", "host_share", "is_site_name", "slug_share", "is_shown", "shown_times", "since_text", "head_rank"),
     *("link_share", "is_home_link", "is_other_link", *REGION_FEATURES, "day_after"),
@@ -253,7 +253,6 @@ class _TitleMeter:
         folded, parts = candidate.folded, self.parts
         latin = frozenset(_LATIN_WORD.findall(candidate.text.lower()))
         return (
-            float(folded == self.title),
             float(bool(parts) and folded == parts[0]),
             float(len(parts) > 1 and folded == parts[-1]),
             float(bool(parts) and len(folded) >= self.longest_part),

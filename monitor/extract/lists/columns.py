@@ -29,7 +29,7 @@ _TITLE_NAMES = re.compile(
 
 _TRAITS = (
     *("is_main_link", "is_other_link", "in_main_link", "holds_main_link", "is_heading", "in_heading", "is_cell"),
-    *("is_strong", "is_paragraph", "is_span", "is_attribute", "is_row"),
+    *("is_strong", "is_paragraph", "is_attribute"),
 )
 
 
@@ -88,7 +88,6 @@ def measure_columns(rows: Sequence[ListRow], columns: Sequence[ListColumn]) -> l
             "only_date": sum(has and len(text) <= _MAX_DATE_CHARS for has, text in zip(days, texts, strict=True)),
             "worded": sum(_HAS_WORD.search(text) is not None for text in texts),
             "digits": sum(any(map(str.isdigit, text[:80])) for text in texts),
-            "colon": sum(text[-1:] in (":", "：") for text in texts if text),
             "same_as_link": sum(bool(text) and text == link for text, link in zip(texts, links, strict=True)),
         }
         filled = sum(map(bool, texts))
@@ -140,8 +139,6 @@ def _find_traits(row: ListRow, element: Element) -> frozenset[str]:
         "is_cell": element.tag in _CELL_TAGS,
         "is_strong": any(node.tag in ("b", "strong", "em") for node in [element, *inside[:2]]),
         "is_paragraph": element.tag == "p",
-        "is_span": element.tag == "span",
-        "is_row": element is row.element,
     }
     return frozenset(name for name, holds_here in traits.items() if holds_here)
 

@@ -250,10 +250,10 @@ class GroupFeatures:
         return list(found.values()) if len(found) <= _MAX_RECORDS else []
 
     def _find_record(self, dated: Element) -> Element | None:
-        """Return the record of a date with a few links: what is marked as one, else all around it without further links.
+        """Return the record of a date and a few links: what is marked as one, else all around it without more links.
 
-        A row of a table or an item may have more links than stand with the date, where it has no other date. One without
-        a link is no part of a record with other dates.
+        A row of a table or an item may have more links than stand with the date, where it has no other date. One
+        without a link is no part of a record with other dates.
         """
         found: Element | None = None
         nearest = dated.closest(RECORD_TAGS)
@@ -317,7 +317,9 @@ class GroupFeatures:
                 above_page=self._path.startswith(f"/{path}") and len(path) > 1,
                 digits_in_links=any(map(str.isdigit, anchor.text[:80])),
                 like_page=get_url_shape(url) == self._shape,
-                in_heading=any(node.tag in _HEADING_TAGS for node in islice(element.iter_ancestors(), _MAX_STEPS_UP)),
+                in_heading=not _HEADING_TAGS.isdisjoint(
+                    node.tag for node in islice(element.iter_ancestors(), _MAX_STEPS_UP)
+                ),
             )
         return traits
 

@@ -210,7 +210,9 @@ def test_the_days_of_a_row_without_a_link_are_not_those_of_the_only_row_with_one
     released = "<tr><td>Lee v. Rock</td><td>December 17, 2025</td><td>Released January 15, 2026</td></tr>"
     row = "<tr><td><a href='/9.pdf'>Ash v. Birch</a></td><td>December 18, 2025</td><td>Released</td></tr>"
     found = candidates(f"<table>{row}{released}</table>")
-    assert [(candidate.url, str(candidate.date)) for candidate in found] == [("https://www.sample.gov.cn/9.pdf", "2025-12-18")]
+    assert [(candidate.url, str(candidate.date)) for candidate in found] == [
+        ("https://www.sample.gov.cn/9.pdf", "2025-12-18")
+    ]
 
 
 @pytest.mark.parametrize(
