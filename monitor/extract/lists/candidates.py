@@ -42,7 +42,7 @@ def find_lists(page: Outline, today: dt.date, hints: PageHints = NO_HINTS) -> Fo
     chosen: list[RowGroup] = []
     if hints.recipe is not None:
         row = find_single_row(page, hints.recipe)
-        known = [*_list_outside(row, groups), features.measure([row])] if row is not None else groups
+        known = [*_exclude_record(row, groups), features.measure([row])] if row is not None else groups
         chosen, fit = choose_by_recipe(page, hints.recipe, known)
     elif hints.examples:
         chosen = choose_by_examples(page, features.paths, hints.examples, groups)
@@ -59,7 +59,7 @@ def find_lists(page: Outline, today: dt.date, hints: PageHints = NO_HINTS) -> Fo
     return FoundLists(candidates, lists[:_MAX_LISTS], recipe, fit)
 
 
-def _list_outside(row: ListRow, groups: Sequence[RowGroup]) -> list[RowGroup]:
+def _exclude_record(row: ListRow, groups: Sequence[RowGroup]) -> list[RowGroup]:
     """Return the groups but those within the record of a row: its link and the others that stand beside it."""
     record = row.anchor.element.closest(RECORD_TAGS)
     if record is None:
