@@ -8,8 +8,13 @@ from monitor.extract.html import Outline
 from monitor.extract.lists.choice import choose_further_lists, choose_list, is_shown, score_groups
 from monitor.extract.lists.dates import find_row_dates
 from monitor.extract.lists.features import GroupFeatures, RowGroup
-from monitor.extract.lists.grouping import RECORD_TAGS
-from monitor.extract.lists.recipes import choose_by_examples, choose_by_recipe, find_single_row, learn_recipe
+from monitor.extract.lists.recipes import (
+    choose_by_examples,
+    choose_by_recipe,
+    find_single_row,
+    is_one_record,
+    learn_recipe,
+)
 from monitor.extract.lists.rows import ListRow, build_single_row, list_row_attachments, prefer_pages
 from monitor.extract.lists.titles import find_titles
 from monitor.page import NO_HINTS, SURE_LIST_SCORE, Candidate, ExpectedPage, PageHints, PageList
@@ -61,10 +66,7 @@ def find_lists(page: Outline, today: dt.date, hints: PageHints = NO_HINTS) -> Fo
 
 def _exclude_record(row: ListRow, groups: Sequence[RowGroup]) -> list[RowGroup]:
     """Return the groups but those within the record of a row: its link and the others that stand beside it."""
-    record = row.anchor.element.closest(RECORD_TAGS)
-    if record is None:
-        return list(groups)
-    return [group for group in groups if not all(record.contains(other.anchor.element) for other in group.rows)]
+    return [group for group in groups if not is_one_record([row.anchor, *(other.anchor for other in group.rows)])]
 
 
 def _measure_single_rows(page: Outline, features: GroupFeatures, urls: Sequence[str]) -> list[RowGroup]:

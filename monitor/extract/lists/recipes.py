@@ -87,17 +87,23 @@ def choose_by_recipe(page: Outline, recipe: ListRecipe, groups: Sequence[RowGrou
 def find_single_row(page: Outline, recipe: ListRecipe) -> ListRow | None:
     """Return the row of the only link with the way and the url of a recipe's rows: without a date it is in no group.
 
-    Of several such links in one record, as a page and its PDF, it is the one whose url is most like the rows'.
+    Of several such links in one record, as a page and its PDF, it is the one whose url is most like the rows'. It is
+    not alone where another differs from it by classes only: the list goes on in another dress.
     """
-    links = {link.url: link for link in reversed(page.anchors) if _list_steps(link.element) == recipe.steps}
-    rated = [(_compare_urls([link.url], recipe.url_shape), -link.element.index, link) for link in links.values()]
-    alike = [found for found in rated if found[0] >= _MIN_SHARED_URLS]
-    if not alike or (len(alike) > 1 and not _is_one_record([link for *_, link in alike])):
+    tags = _list_tags(recipe.steps)
+    ways = {link.url: (_list_steps(link.element), link) for link in reversed(page.anchors)}
+    alike = [
+        (fit, steps == recipe.steps, -link.element.index, link)
+        for steps, link in ways.values()
+        if _list_tags(steps) == tags and (fit := _compare_urls([link.url], recipe.url_shape)) >= _MIN_SHARED_URLS
+    ]
+    same = [found for found in alike if found[1]]
+    if not same or (len(alike) > 1 and not is_one_record([link for *_, link in alike])):
         return None
-    return build_single_row(page, max(alike)[-1])
+    return build_single_row(page, max(same)[-1])
 
 
-def _is_one_record(links: Sequence[Anchor]) -> bool:
+def is_one_record(links: Sequence[Anchor]) -> bool:
     """Whether links stand in one list item, or in one table row, each in another cell."""
     records = {link.element.closest(("li", "tr")) for link in links}
     if len(records) > 1 or None in records:

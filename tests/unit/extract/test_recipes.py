@@ -10,7 +10,7 @@ from monitor.extract.html import build_outline
 from monitor.extract.lists.candidates import FoundLists, find_lists
 from monitor.extract.lists.grouping import normalize_class
 from monitor.page import ExpectedPage, PageHints
-from monitor.recipe import MIN_RECIPE_FIT, ListRecipe
+from monitor.recipe import MIN_RECIPE_FIT, SURE_RECIPE_FIT, ListRecipe
 
 TODAY = dt.date(2026, 11, 22)
 SWEEPS = 200
@@ -132,3 +132,18 @@ def test_the_only_row_that_is_left_is_found_by_the_recipe(url: str, lead: str, r
 def test_the_first_row_has_the_class_of_the_others() -> None:
     first, later = "views-row views-row-1 views-row-odd views-row-first", "views-row views-row-2 views-row-even"
     assert normalize_class(first) == normalize_class(later)
+
+
+def test_one_row_that_kept_its_class_is_not_taken_for_the_only_one_and_the_change_is_seen() -> None:
+    def build(css_class: str) -> ListPage:
+        rows = '<dd><a href="/news/0.html">Notice 0</a></dd>'
+        rows += "".join(f'<dd><a class="{css_class}" href="/news/{n}.html">Notice {n}</a></dd>' for n in range(1, 6))
+        return ListPage("site", "news", "https://gov.example/news/", f"<body><dl>{rows}</dl></body>", ())
+
+    urls = [f"https://gov.example/news/{n}.html" for n in range(6)]
+    taught = read(build(""), PageHints(examples=tuple(urls[:2])))
+    assert taught.recipe is not None
+    found = read_by(build("lead"), taught.recipe)
+    assert {candidate.url for candidate in found.candidates} >= set(urls[1:])
+    assert found.recipe_fit is not None
+    assert found.recipe_fit < SURE_RECIPE_FIT
