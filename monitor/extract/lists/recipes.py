@@ -91,10 +91,10 @@ def find_single_row(page: Outline, recipe: ListRecipe) -> ListRow | None:
     not alone where another differs from it by classes only: the list goes on in another dress.
     """
     tags = _list_tags(recipe.steps)
-    ways = {link.url: (_list_steps(link.element), link) for link in reversed(page.anchors)}
+    links = {link.url: (_list_steps(link.element), link) for link in reversed(page.anchors)}
     alike = [
         (fit, steps == recipe.steps, -link.element.index, link)
-        for steps, link in ways.values()
+        for steps, link in links.values()
         if _list_tags(steps) == tags and (fit := _compare_urls([link.url], recipe.url_shape)) >= _MIN_SHARED_URLS
     ]
     same = [found for found in alike if found[1]]
