@@ -210,7 +210,8 @@ async def test_what_a_hallucinating_model_invents_is_refused_and_counted(
     assert_sound(done, world)
     assert {"quotes", "figures", "uncited", "citations", "urls", "refs", "metrics"} <= done.refused.keys()
     assert min(done.refused.values()) > 0
-    assert not re.search(r"invented|2031|87\.3|98765|平行宇宙|〔2031〕", json.dumps(done.result, ensure_ascii=False))
+    result = {key: value for key, value in done.result.items() if key != "taskId"}  # which has the time of day: 220313
+    assert not re.search(r"invented|2031|87\.3|98765|平行宇宙|〔2031〕", json.dumps(result, ensure_ascii=False))
 
 
 async def test_the_command_answers_in_the_seeds_shapes(
