@@ -185,7 +185,7 @@ _ARTICLE_TYPES = frozenset(
 )
 _MAX_CHARS = 2000
 _META_NAMES = ("property", "name", "itemprop", "http-equiv")
-_SITE_NAMES = ("sitename", "og:site_name")
+SITE_NAMES = ("sitename", "og:site_name")
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +241,7 @@ def find_site_name(tree: LexborHTMLParser) -> str:
     """Return the site's name: the meta element of Chinese governments or of Open Graph, else the whole page title."""
     for element in tree.css("meta[content]"):
         name = element.attributes.get("name") or element.attributes.get("property") or ""
-        if name.strip().lower() in _SITE_NAMES and (
+        if name.strip().lower() in SITE_NAMES and (
             content := _clean((element.attributes["content"] or "")[:_MAX_CHARS])
         ):
             return content

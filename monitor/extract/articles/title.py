@@ -9,7 +9,7 @@ from math import log2
 from urllib.parse import unquote, urlsplit
 
 from monitor.dates import DATE_SIGN, YEAR_FIRST, find_dates, has_day, mask_dates
-from monitor.extract.articles.labels import PageMetadata
+from monitor.extract.articles.labels import SITE_NAMES, PageMetadata
 from monitor.extract.articles.lines import (
     CONTAINER_SHARE,
     LEVELS,
@@ -33,7 +33,7 @@ _HEADLINE_TAIL = re.compile(rf"\s+(?:{DATE_SIGN}|(?:发布时间|发布日期|�
 _SITE_MARK = re.compile(r"\s\|\s|_(?=[\u4e00-\u9fff])")
 _HIDDEN_QUOTES, _RESTORED_QUOTES = str.maketrans("«»", "\ue000\ue001"), str.maketrans("\ue000\ue001", "«»")
 _TITLE_META = ("articletitle", "og:title", "citation_title", "dc.title", "dcterms.title", "twitter:title", "title")
-_SITE_META = ("og:site_name", "sitename", "application-name", "apple-mobile-web-app-title", "publisher")
+_SITE_META = (*SITE_NAMES, "application-name", "apple-mobile-web-app-title", "publisher")
 _LATIN_WORD = re.compile(r"[a-z0-9]{3,}")
 _DIGIT = re.compile(r"\d")
 _MIN_WIDTH, _MAX_WIDTH = 4, 400

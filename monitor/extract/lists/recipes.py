@@ -88,7 +88,7 @@ def find_single_row(page: Outline, recipe: ListRecipe) -> ListRow | None:
     """Return the row of the only link with the way and the url of a recipe's rows: without a date it is in no group.
 
     Of several such links in one record, as a page and its PDF, it is the one whose url is most like the rows'. It is
-    not alone where another differs from it by classes only: the list goes on in another dress.
+    not alone where another differs from it by classes only: then the rows of the list have other classes now.
     """
     tags = _list_tags(recipe.steps)
     links = {link.url: (_list_steps(link.element), link) for link in reversed(page.anchors)}
